@@ -1,0 +1,82 @@
+// Package cli is the command line: one file a command, each with its flags,
+// their validation and the run. It is the only room that touches arguments,
+// environment, signals and the exit status.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// App is the outside world as the commands see it. Nothing else in this
+// package uses os.Args, os.Stdout and the like, so that a test can run a whole
+// command line in its own process.
+type App struct {
+	Args   []string // without the program's name
+	Env    []string // as os.Environ gives it
+	Dir    string   // the working directory
+	Stdin  *os.File
+	Stdout *os.File
+	Stderr *os.File
+}
+
+// Main runs the program in the world of this process and returns its exit
+// status.
+func Main() int {
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "poolwise: the working directory cannot be told:", err)
+		return int(ExitUsage)
+	}
+	app := &App{
+		Args: os.Args[1:], Env: os.Environ(), Dir: dir,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+	}
+	return app.Run(context.Background())
+}
+
+// Run runs one command line and returns its exit status. A message for
+// the user has been printed to Stderr when the status is not 0.
+func (a *App) Run(ctx context.Context) int {
+	root := a.root()
+	root.SetArgs(a.Args)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return int(ExitOK)
+	}
+	var exit *ExitError
+	if !errors.As(err, &exit) {
+		exit = &ExitError{Status: ExitUsage, Err: err}
+	}
+	if exit.Err != nil {
+		printError(a.Stderr, exit.Err)
+	}
+	return int(exit.Status)
+}
+
+func printError(w io.Writer, err error) { fmt.Fprintf(w, "poolwise: %v\n", err) }
+
+func (a *App) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "poolwise",
+		Short: "run a function or a command over many inputs, in parallel, losing nothing",
+		Long: `poolwise runs a Python function or a command over many inputs, in bounded
+memory, and accounts for every one of them.
+
+` + exitHelp(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.AddCommand(a.commands()...)
+	return root
+}
