@@ -1,0 +1,152 @@
+"""Many slots on one event loop: coroutines."""
+
+import asyncio
+import contextvars
+from collections import deque
+from functools import partial
+from time import perf_counter_ns
+
+from . import codec
+from .channel import CHUNK, DRAIN, Closed
+from .failure import describe
+from .frames import Chunk, finished, post_results
+from .main import PAGE_HEADER, SLOT_WORDS
+from .serial import FLUSH_EVERY, careful
+
+_current = contextvars.ContextVar("poolwise_item", default=None)
+
+
+class Loop:
+    """Reads the channel from the loop and keeps its slots filled."""
+
+    def __init__(self, worker, slots):
+        self.worker = worker
+        self.loop = asyncio.new_event_loop()
+        self.slots = slots
+        self.free = list(range(slots - 1, -1, -1))
+        self.waiting = deque()  # (index, attempt, value, task)
+        self.tasks = set()  # the loop itself holds them weakly
+        self.results = []
+        self.timer = None
+        self.draining = False
+        self.done = False
+        worker.current = _current.get
+
+    def serve(self):
+        """Run until drained, also past a task that stops the loop."""
+        asyncio.set_event_loop(self.loop)
+        self.loop.add_reader(self.worker.channel.fd, self.readable)
+        self.received()  # what was read together with the load frame
+        while not self.done:
+            self.loop.run_forever()
+            if self.worker.forked:
+                self.worker.end_fork()
+        self.loop.remove_reader(self.worker.channel.fd)
+
+    def readable(self):
+        try:
+            self.worker.channel.fill()
+        except Closed:
+            self.worker.lost()
+        self.received()
+
+    def received(self):
+        channel = self.worker.channel
+        while True:
+            frame = channel.take()
+            if frame is None:
+                break
+            kind, body = frame
+            if kind == CHUNK:
+                self.put(Chunk(body))
+            elif kind == DRAIN:
+                self.draining = True
+                self.waiting.clear()
+        self.start()
+        self.finish_if_drained()
+
+    def put(self, chunk):
+        task = careful_async(self.worker.task) if chunk.doubtful else self.worker.task
+        attempts = chunk.attempts or [1] * len(chunk.values)
+        self.waiting.extend(
+            (index, attempt, value, task)
+            for index, attempt, value in zip(chunk.indexes, attempts, chunk.values))
+
+    def start(self):
+        """Fill the free slots."""
+        create = self.loop.create_task
+        while self.free and self.waiting:
+            job, slot = self.waiting.popleft(), self.free.pop()
+            task = create(self.run(job, slot))
+            self.tasks.add(task)
+            task.add_done_callback(partial(self.ended, job, slot))
+
+    def ended(self, job, slot, task):
+        self.tasks.discard(task)
+        if task.cancelled():  # before its first step: run has not seen it
+            now = perf_counter_ns()
+            self.record(job, slot, now, now, describe(asyncio.CancelledError()))
+
+    async def run(self, job, slot):
+        index, attempt, value, task = job
+        word = PAGE_HEADER + SLOT_WORDS * slot
+        page = self.worker.page
+        _current.set((index, attempt))
+        start = perf_counter_ns()
+        page[word + 1] = start
+        page[word] = index + 1
+        try:
+            value = await task(value)
+            if type(value) not in codec.SCALARS:
+                value = finished(value)
+        except BaseException as e:
+            value = describe(e)
+        end = perf_counter_ns()
+        if self.worker.forked:
+            self.worker.end_fork()
+        self.record(job, slot, start, end, value)
+
+    def record(self, job, slot, start, end, value):
+        self.worker.page[PAGE_HEADER + SLOT_WORDS * slot] = 0
+        self.results.append((job[0], job[1], start, end, value))
+        self.free.append(slot)
+        if self.waiting:
+            self.start()
+        if self.timer is None:
+            self.timer = self.loop.call_later(FLUSH_EVERY, self.flush)
+        self.finish_if_drained()
+
+    def flush(self):
+        """Send the results that are there."""
+        self.timer = None
+        results, self.results = self.results, []
+        try:
+            self.worker.flush_streams()
+            if results:
+                indexes, attempts, starts, ends, values = zip(*results)
+                post_results(self.worker.channel, indexes, attempts, starts, ends, values)
+            self.worker.channel.flush()
+        except Closed:
+            self.worker.lost()
+
+    def finish_if_drained(self):
+        if self.draining and len(self.free) == self.slots:
+            self.flush()
+            self.done = True
+            self.loop.stop()
+
+
+def careful_async(task):
+    """Wrap the task for a chunk with items that could not be decoded."""
+    plain = careful(lambda value: None)
+
+    async def run(value):
+        refused = plain(value)
+        return refused if refused is not None else await task(value)
+
+    return run
+
+
+def serve(worker, spec):
+    """Run chunks until poolwise says drain."""
+    Loop(worker, spec["slots"]).serve()

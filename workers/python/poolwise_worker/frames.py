@@ -1,0 +1,157 @@
+"""The two frames of the hot path: chunks that come in, results that go out."""
+
+import sys
+from array import array
+
+from . import codec
+from .channel import RESULT
+from .failure import Failure
+
+# Flags of a chunk.
+RAW, CHUNK_INDEXES, CHUNK_ATTEMPTS = 1, 2, 4
+# Flags of a result.
+INDEXES, ATTEMPTS, STATUSES, STARTS = 1, 2, 4, 8
+
+OK, FAILED = 0, 1
+
+
+def _column(code, values):
+    column = values if type(values) is array else array(code, values)
+    if sys.byteorder == "big":
+        column = column[:]
+        column.byteswap()
+    return column.tobytes()
+
+
+def _read_column(code, view):
+    column = array(code)
+    column.frombytes(view)
+    if sys.byteorder == "big":
+        column.byteswap()
+    return column
+
+
+class Chunk:
+    """One chunk: indexes, attempts and values, each as a sequence."""
+
+    __slots__ = ("indexes", "attempts", "values", "doubtful")
+
+    def __init__(self, body):
+        n = int.from_bytes(body[0:4], "little")
+        flags = body[4]
+        first = int.from_bytes(body[8:16], "little")
+        at = 16
+        self.indexes = range(first, first + n)
+        if flags & CHUNK_INDEXES:
+            self.indexes = _read_column("Q", body[at:at + 8 * n])
+            at += 8 * n
+        self.attempts = None  # all are first attempts
+        if flags & CHUNK_ATTEMPTS:
+            self.attempts = _read_column("I", body[at:at + 4 * n])
+            at += 4 * n
+        self.doubtful = False  # some values may be Undecodable
+        sizes, text = body[at:at + 8 * n], body[at + 8 * n:]
+        if flags & RAW:
+            self.values = [str(x, "utf-8", "surrogateescape") for x in _cut(sizes, text, 0)]
+            return
+        try:
+            self.values = codec.scan(str(text, "utf-8"), 0)[0]
+        except (ValueError, RecursionError):
+            self.values = [_decode(x) for x in _cut(sizes, text, 1)]
+            self.doubtful = True
+        if len(self.values) != n:
+            raise ValueError("a chunk of %d items holds %d" % (n, len(self.values)))
+
+
+    def keys(self):
+        """Return the indexes plus 1, as they stand in the page."""
+        indexes = self.indexes
+        if type(indexes) is range:
+            return range(indexes.start + 1, indexes.stop + 1)
+        return [i + 1 for i in indexes]
+
+
+class Undecodable:
+    """Stands for an item that this interpreter cannot decode."""
+
+    __slots__ = ("failure",)
+
+    def __init__(self, failure):
+        self.failure = failure
+
+
+def _decode(text):
+    try:
+        return codec.decode(str(text, "utf-8"))
+    except RecursionError:
+        reason = "nested too deeply for this interpreter"
+    except ValueError as e:
+        reason = str(e)
+    return Undecodable(Failure("InvalidInput", "the item cannot be decoded: " + reason))
+
+
+def _cut(sizes, text, gap):
+    """Yield the items of a chunk one by one; JSON has one byte between them."""
+    at = gap
+    for size in _read_column("Q", sizes):
+        yield text[at:at + size]
+        at += size + gap
+
+
+def post_results(channel, indexes, attempts, starts, ends, values):
+    """Queue one result frame.
+
+    indexes is a range where the items follow one another, attempts is None
+    where all are 1. starts is one number where each item started when the one
+    before it ended. values holds scalars, JSON texts as bytes, and Failures.
+    """
+    n = len(ends)
+    text, statuses = _encode_values(values)
+    flags, columns = 0, []
+    if type(indexes) is not range:
+        flags |= INDEXES
+        columns.append(_column("Q", indexes))
+    if attempts is not None:
+        flags |= ATTEMPTS
+        columns.append(_column("I", attempts))
+    if statuses is not None:
+        flags |= STATUSES
+        columns.append(bytes(statuses))
+    start = starts
+    if type(starts) is not int:
+        flags |= STARTS
+        start = starts[0]
+        columns.append(_column("Q", starts))
+    columns.append(_column("Q", ends))
+    head = (n.to_bytes(4, "little") + flags.to_bytes(4, "little")
+            + indexes[0].to_bytes(8, "little") + start.to_bytes(8, "little"))
+    channel.post(RESULT, head, *columns, text)
+
+
+def _encode_values(values):
+    """Return the values as JSON texts, one a line, and their statuses."""
+    try:
+        return codec.encode_scalars(values), None
+    except (TypeError, ValueError):
+        pass  # some are encoded already, or failed, or have no form
+    lines, statuses = [], None
+    for i, value in enumerate(values):
+        if type(value) not in (bytes, Failure):
+            value = codec.encode_or_fail(value)
+        if type(value) is Failure:
+            if statuses is None:
+                statuses = bytearray(len(values))
+            statuses[i] = FAILED
+            value = codec.encode_failure(value)
+        lines.append(value)
+    return b"\n".join(lines), statuses
+
+
+def finished(value):
+    """Return a task's value as it may wait for its frame.
+
+    What can still change is encoded now: a later item could alter it.
+    """
+    if type(value) in codec.SCALARS or type(value) is Failure:
+        return value
+    return codec.encode_or_fail(value)

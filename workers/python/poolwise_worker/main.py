@@ -1,0 +1,179 @@
+"""Start of a worker: hello, load, ready, then the loop of its kind."""
+
+import _signal
+import mmap
+import os
+import sys
+from time import perf_counter_ns
+
+from . import channel as ch
+from . import codec, output, task
+from .failure import describe
+
+# Where the channel goes, out of the way of code that closes the small numbers.
+HIGH_FD = 900
+PAGE_HEADER = 8  # words of the page before the slots: see docs/protocol.md
+SLOT_WORDS = 2
+
+
+# Exit statuses that tell poolwise what happened.
+CHANNEL_LOST = 87  # the socket is gone; most likely the task closed it
+
+
+class Worker:
+    """What the loops of every kind share."""
+
+    def __init__(self, channel, page):
+        self.channel = channel
+        self.page = page  # a memoryview of 64-bit words
+        self.streams = []
+        self.task = None
+        self.forked = False
+        self.current = lambda: None  # the (index, attempt) that this thread runs
+
+    def fork_guard(self):
+        """A process that the task forks must not speak as this worker.
+
+        Its socket is replaced, and its next touch of the page raises: that is
+        at the end of the item, if the child returns from the task.
+        """
+        def child():
+            self.forked = True
+            os.dup2(os.open(os.devnull, os.O_RDWR), self.channel.fd, inheritable=False)
+            for stream in self.streams:
+                stream.go_direct()
+            self.page.release()
+
+        os.register_at_fork(after_in_child=child)
+
+    def end_fork(self):
+        """End a forked child that came back from the task."""
+        os.write(2, b"poolwise: a process that the task had forked returned from the"
+                    b" task function; it was ended there\n")
+        os._exit(0)
+
+    def flush_streams(self):
+        """Queue text without a newline that has waited long enough."""
+        for stream in self.streams:
+            stream.release()
+
+    def lost(self):
+        """Leave: the socket is gone. poolwise either is too, or sees the status."""
+        os._exit(CHANNEL_LOST)
+
+
+def _move(fd):
+    """Move a descriptor to a high number, not inherited by child processes."""
+    for target in (HIGH_FD + fd, 200 + fd):
+        try:
+            os.dup2(fd, target, inheritable=False)
+        except OSError:  # above the limit of open files
+            continue
+        os.close(fd)
+        return target
+    os.set_inheritable(fd, False)
+    return fd
+
+
+def _hello(channel):
+    gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+    channel.send(ch.HELLO, codec.encode_object({
+        "protocol": ch.PROTOCOL, "runtime": sys.implementation.name,
+        "version": sys.version.split()[0], "executable": sys.executable,
+        "gil": gil, "pid": os.getpid()}))
+
+
+def _memory():
+    """Return the resident memory in bytes, or 0 where it cannot be told."""
+    try:
+        with open("/proc/self/statm", "rb") as f:
+            return int(f.read().split()[1]) * mmap.PAGESIZE
+    except (OSError, ValueError):
+        return 0
+
+
+def _receive_load(channel):
+    while True:
+        kind, body = channel.receive()
+        if kind == ch.LOAD:
+            return codec.decode(str(body, "utf-8"))
+
+
+def _load(spec):
+    """Import the task; return it and whether it is a coroutine function."""
+    module = task.load(spec["task"])
+    func = task.find(module, spec["task"]["name"])
+    coroutine = task.is_async(func)
+    if spec["kind"] == "async" and not coroutine:
+        raise task.CannotLoad("not-async", "%s is a plain def: async slots need an async def"
+                              % spec["task"]["name"])
+    if coroutine and spec["kind"] == "threads":
+        raise task.CannotLoad("is-async", "%s is an async def: it runs in async slots, not in threads"
+                              % spec["task"]["name"])
+    if task.is_generator(func):
+        raise task.CannotLoad("generator", "%s is a generator function: a value that is produced"
+                              " bit by bit has no JSON form; return a list" % spec["task"]["name"])
+    if spec.get("init"):
+        init = task.find(module, spec["init"])
+        task._guard("%s (--init)" % spec["init"], init)
+    return func, coroutine
+
+
+def _loop(spec, coroutine, path):
+    """Return the serve function of the kind, imported without the user's folder."""
+    with_user, sys.path = sys.path, path
+    try:
+        if coroutine:
+            from .aio import serve
+        elif spec["kind"] == "threads":
+            from .threads import serve
+        else:
+            from .serial import serve
+    finally:
+        sys.path = with_user
+    return serve
+
+
+def _finish(worker):
+    """Run what a normal exit runs, and leave without tearing modules down."""
+    for name, call in (("threading", "_shutdown"), ("atexit", "_run_exitfuncs")):
+        module = sys.modules.get(name)
+        try:
+            if module is not None:
+                getattr(module, call)()
+        except BaseException as e:
+            sys.stderr.write(describe(e).fields.get("traceback", "") + "\n")
+    for stream in worker.streams:
+        stream.release()
+
+
+def main(fd, page_fd):
+    """Run this worker until poolwise drains it or goes away."""
+    started = perf_counter_ns()
+    # Its own process group keeps the terminal's Ctrl-C away; a handler keeps
+    # away one that was sent by hand. It is not SIG_IGN, which a child process
+    # of the task would inherit.
+    _signal.signal(_signal.SIGINT, lambda *_: None)
+    fd, page_fd = _move(fd), _move(page_fd)
+    channel = ch.Channel(fd)
+    page = mmap.mmap(page_fd, 0)
+    worker = Worker(channel, memoryview(page).cast("Q"))
+    try:
+        _hello(channel)
+        spec = _receive_load(channel)
+        worker.streams = output.install(channel, lambda: worker.current())
+        worker.fork_guard()
+        loading, path = perf_counter_ns(), sys.path[:]
+        worker.task, coroutine = _load(spec)
+        serve = _loop(spec, coroutine, path)
+        channel.send(ch.READY, codec.encode_object({
+            "async": coroutine, "start_ns": loading - started,
+            "import_ns": perf_counter_ns() - loading, "rss": _memory()}))
+        serve(worker, spec)
+        _finish(worker)
+        channel.send(ch.BYE)
+    except task.CannotLoad as e:
+        channel.send(ch.CANNOT, codec.encode_object(e.fields))
+    except ch.Closed:
+        worker.lost()
+    os._exit(0)

@@ -1,0 +1,82 @@
+"""What tasks write through sys.stdout and sys.stderr, tagged with their item.
+
+These streams send text as frames that name the item. All else that reaches the
+descriptors 1 and 2 (os.write, C code, child processes) goes through pipes that
+poolwise drains, and is tagged with the items that were running.
+"""
+
+import io
+import os
+import sys
+
+from .channel import OUTPUT
+
+STDOUT, STDERR = 1, 2
+# Text without a newline waits up to this size, or for the flusher's next turn.
+HOLD = 8192
+
+
+class ItemStream(io.RawIOBase):
+    """The raw stream beneath sys.stdout or sys.stderr."""
+
+    def __init__(self, channel, stream, current):
+        self._channel = channel
+        self._stream = stream
+        self._current = current  # () -> (index, attempt), or None outside of items
+        self._held = []
+        self._held_size = 0
+        self._tag = None
+
+    def writable(self):
+        return True
+
+    def fileno(self):
+        return self._stream
+
+    def isatty(self):
+        return False
+
+    def go_direct(self):
+        """Write to the descriptor from now on: this is a forked child."""
+        self._channel = None
+        self._held = []
+
+    def write(self, data):
+        data = bytes(data)
+        if self._channel is None:
+            return os.write(self._stream, data)
+        tag = self._current()
+        if tag != self._tag:
+            self.release()
+            self._tag = tag
+        self._held.append(data)
+        self._held_size += len(data)
+        if data.endswith(b"\n") or self._held_size > HOLD:
+            self.release()
+            self._channel.flush()
+        return len(data)
+
+    def release(self):
+        """Queue what was held back, without sending it."""
+        held, self._held, self._held_size = self._held, [], 0
+        if held:
+            index, attempt = self._tag or (-1, 0)
+            head = (bytes((self._stream, 0, 0, 0)) + attempt.to_bytes(4, "little")
+                    + (index + 1).to_bytes(8, "little"))
+            self._channel.post(OUTPUT, head, *held)
+
+
+def install(channel, current):
+    """Put item streams in the place of sys.stdout and sys.stderr; return them."""
+    raws = []
+    for name, number in (("stdout", STDOUT), ("stderr", STDERR)):
+        old = getattr(sys, name)
+        raw = ItemStream(channel, number, current)
+        new = io.TextIOWrapper(
+            raw, encoding=getattr(old, "encoding", None) or "utf-8",
+            errors=getattr(old, "errors", None) or "backslashreplace",
+            newline="\n", write_through=True)
+        new.mode = "w"
+        setattr(sys, name, new)
+        raws.append(raw)
+    return raws
