@@ -1,7 +1,6 @@
 """The two frames of the hot path: chunks that come in, results that go out."""
 
-import sys
-from array import array
+from _struct import calcsize, pack, unpack
 
 from . import codec
 from .channel import RESULT
@@ -15,20 +14,15 @@ INDEXES, ATTEMPTS, STATUSES, STARTS = 1, 2, 4, 8
 OK, FAILED = 0, 1
 
 
+# _struct and not array: importing array loads collections, a millisecond or more.
+
+
 def _column(code, values):
-    column = values if type(values) is array else array(code, values)
-    if sys.byteorder == "big":
-        column = column[:]
-        column.byteswap()
-    return column.tobytes()
+    return pack("<%d%s" % (len(values), code), *values)
 
 
 def _read_column(code, view):
-    column = array(code)
-    column.frombytes(view)
-    if sys.byteorder == "big":
-        column.byteswap()
-    return column
+    return unpack("<%d%s" % (len(view) // calcsize("<" + code), code), view)
 
 
 class Chunk:
@@ -61,7 +55,6 @@ class Chunk:
             self.doubtful = True
         if len(self.values) != n:
             raise ValueError("a chunk of %d items holds %d" % (n, len(self.values)))
-
 
     def keys(self):
         """Return the indexes plus 1, as they stand in the page."""

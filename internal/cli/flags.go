@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	from      string
+	output    string
+	format    string
+	onError   string
+	unordered bool
+	plan      string
+	chunk     int
+	window    int
+	init      string
+	shell     bool
+	stdin     bool
+	keepEmpty bool
+	cr        string
+	maxItem   size
+	cpus      float64
+	python    string
+	progress  string
+	quiet     bool
+	dryRun    bool
+	keep      bool
+	runDir    string
+}
+
+// Defaults that are more than a zero.
+const (
+	defaultMaxItem = 256 << 20
+	defaultRunDir  = ".poolwise"
+)
+
+// notFromEnv are the flags that describe one run and not how runs are tuned.
+var notFromEnv = map[string]bool{
+	"output": true, "run-dir": true, "dry-run": true, "init": true, "shell": true, "stdin": true, "help": true,
+}
+
+func (f *runFlags) add(s *pflag.FlagSet) {
+	f.maxItem = defaultMaxItem
+	s.StringVar(&f.from, "from", "auto", "what the inputs are: auto|lines|nul|jsonl|json|csv|tsv, or paths: the arguments and globs themselves")
+	s.StringVarP(&f.output, "output", "o", "", "write the results to this `FILE`, complete or not at all (default: standard output)")
+	s.StringVar(&f.format, "format", "values", "of the results: values|records")
+	s.StringVar(&f.onError, "on-error", "omit", "what stands for a failed item among the values: omit|null")
+	s.BoolVar(&f.unordered, "unordered", false, "write results as they complete, not in input order")
+	s.StringVar(&f.plan, "plan", "auto", "serial, threads:N, processes:N, async:N, or PxN:KIND for N slots in each of P processes;\nauto is processes:<usable CPUs>")
+	s.IntVar(&f.chunk, "chunk", 0, "items handed over in one message (default: a few milliseconds of work)")
+	s.IntVar(&f.window, "window", 0, "chunks that a worker may hold (default: adapted)")
+	s.StringVar(&f.init, "init", "", "call this `FUNC` of the task's module once in each worker, before its first item")
+	s.BoolVar(&f.shell, "shell", false, "the command is a line for /bin/sh; each inserted item is quoted")
+	s.BoolVar(&f.stdin, "stdin", false, "give the item to the command on its standard input")
+	s.BoolVar(&f.keepEmpty, "keep-empty", false, "an empty line is an item too")
+	s.StringVar(&f.cr, "cr", "auto", "a carriage return at the end of a line: auto|strip|keep; auto strips where the first lines all have one")
+	s.Var(&f.maxItem, "max-item", "largest item, such as 64MiB; a larger one fails")
+	s.Float64Var(&f.cpus, "cpus", 0, "use at most this many CPUs (default: all that this process may use)")
+	s.StringVar(&f.python, "python", "", "interpreter: a `PATH` or a name (default: the active virtual environment's, else python3)")
+	s.StringVar(&f.progress, "progress", "auto", "auto|bar|lines|json|none")
+	s.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, and no summary unless something failed")
+	s.BoolVar(&f.dryRun, "dry-run", false, "show what would be run, and run nothing")
+	s.BoolVar(&f.keep, "keep", false, "keep the whole run directory, also when all went well")
+	s.StringVar(&f.runDir, "run-dir", defaultRunDir, "where runs are recorded")
+}
+
+// fromEnv sets flags that were not given from POOLWISE_* variables.
+func fromEnv(s *pflag.FlagSet, env []string) error {
+	values := map[string]string{}
+	for _, e := range env {
+		if name, value, ok := strings.Cut(e, "="); ok && strings.HasPrefix(name, envPrefix) {
+			values[name] = value
+		}
+	}
+	var err error
+	s.VisitAll(func(f *pflag.Flag) {
+		name := envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value, ok := values[name]
+		if !ok || f.Changed || notFromEnv[f.Name] || err != nil {
+			return
+		}
+		if bad := s.Set(f.Name, value); bad != nil {
+			err = usagef("the environment variable %s=%q: %w", name, value, bad)
+		}
+	})
+	return err
+}
+
+const envPrefix = "POOLWISE_"
+
+// check refuses values that no run can have.
+func (f *runFlags) check(task *taskSpec) error {
+	for _, c := range []struct{ flag, value, allowed string }{
+		{"format", f.format, "values|records"},
+		{"on-error", f.onError, "omit|null"},
+		{"cr", f.cr, "auto|strip|keep"},
+		{"progress", f.progress, "auto|bar|lines|json|none"},
+	} {
+		if !oneOf(c.value, c.allowed) {
+			return usagef("--%s %q: it is one of %s", c.flag, c.value, c.allowed)
+		}
+	}
+	switch {
+	case f.chunk < 0 || f.chunk > 1<<20:
+		return usagef("--chunk %d: it is between 1 and %d", f.chunk, 1<<20)
+	case f.window < 0 || f.window > 1<<20:
+		return usagef("--window %d: it is between 1 and %d", f.window, 1<<20)
+	case f.cpus < 0 || math.IsNaN(f.cpus):
+		return usagef("--cpus %v: it is a number above 0", f.cpus)
+	case f.maxItem < 1:
+		return usagef("--max-item: it is 1 byte or more")
+	case task.isCommand() && f.init != "":
+		return usagef("--init is for Python tasks: a command has no function to call")
+	case !task.isCommand() && f.shell:
+		return usagef("--shell is for commands: put one after --")
+	case !task.isCommand() && f.stdin:
+		return usagef("--stdin is for commands: put one after --")
+	}
+	return nil
+}
+
+func oneOf(value, allowed string) bool {
+	for _, a := range strings.Split(allowed, "|") {
+		if value == a {
+			return true
+		}
+	}
+	return false
+}
+
+// size is a flag for a number of bytes: 100, 64k, 1MiB, 2GB.
+type size int64
+
+var sizeUnits = map[string]float64{
+	"": 1, "b": 1,
+	"k": 1 << 10, "kib": 1 << 10, "kb": 1e3,
+	"m": 1 << 20, "mib": 1 << 20, "mb": 1e6,
+	"g": 1 << 30, "gib": 1 << 30, "gb": 1e9,
+	"t": 1 << 40, "tib": 1 << 40, "tb": 1e12,
+}
+
+// Set reads a size.
+func (s *size) Set(text string) error {
+	digits := strings.TrimRight(strings.ToLower(strings.TrimSpace(text)), "bikmgt ")
+	unit, known := sizeUnits[strings.TrimSpace(strings.ToLower(text)[len(digits):])]
+	n, err := strconv.ParseFloat(digits, 64)
+	if err != nil || !known || n < 0 || n*unit > math.MaxInt64/2 {
+		return fmt.Errorf("%q is not a size; write 1000, 64KiB or 2GB", text)
+	}
+	*s = size(n * unit)
+	return nil
+}
+
+// String shows the size in the largest unit that divides it.
+func (s *size) String() string {
+	for _, u := range []struct {
+		name string
+		n    int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if int64(*s) >= u.n && int64(*s)%u.n == 0 {
+			return strconv.FormatInt(int64(*s)/u.n, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(*s), 10)
+}
+
+// Type is what --help shows.
+func (s *size) Type() string { return "SIZE" }

@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poolwise/poolwise/internal/engine"
+	"github.com/poolwise/poolwise/plan"
+)
+
+const runExamples = `  # Each line of words.txt is an item; one JSON value a line comes out.
+  poolwise run examples/textstats.py:stats --from paths 'examples/*.py' -o stats.jsonl
+
+  # A command for each item; its output, in input order.
+  poolwise run -- echo {#} {} ::: a b c
+
+  # Lines from a pipe, four at a time.
+  printf 'one\ntwo\n' | poolwise run --plan processes:4 - -- wc -c --stdin`
+
+func (a *App) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use: `run [flags] TASK [INPUT...]
+  poolwise run [flags] [INPUT...] -- COMMAND [ARG...]
+  poolwise run ... ::: ITEM...`,
+		Short: "run a Python function or a command over many inputs",
+		Long: `Run a task over all items of the inputs and write the results in input order.
+
+TASK is file.py:func or package.module:func; a COMMAND stands after --, with the
+placeholders {} {.} {/} {//} {/.} {#}. An INPUT is a file of items, or - for
+standard input, which is read when nothing else is given. ITEMs stand after :::,
+always last.`,
+		Example: runExamples,
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fromEnv(cmd.Flags(), a.Env); err != nil {
+				return err
+			}
+			inv, err := parseInvocation(a.Dir, args, cmd.ArgsLenAtDash(), a.items, a.listed)
+			if err != nil {
+				return err
+			}
+			if err := f.check(&inv.task); err != nil {
+				return err
+			}
+			return a.run(cmd.Context(), &f, inv)
+		},
+	}
+	f.add(cmd.Flags())
+	return cmd
+}
+
+// run carries out one run and returns nil or an *ExitError.
+func (a *App) run(ctx context.Context, f *runFlags, inv *invocation) error {
+	s, err := a.prepare(ctx, f, inv)
+	if err != nil {
+		return err
+	}
+	if f.dryRun {
+		return s.dryRun()
+	}
+	if err := s.open(); err != nil {
+		s.discard()
+		return err
+	}
+	// The lanes block in system calls on threads of their own; with fewer
+	// processors than lanes they would wait for each other.
+	runtime.GOMAXPROCS(max(4, s.plan.Processes+2))
+	stop := s.onSignals()
+	s.execute()
+	stop()
+	return s.finish()
+}
+
+// signalError is the cause of a stop by a signal.
+type signalError struct{ signal os.Signal }
+
+func (e *signalError) Error() string { return fmt.Sprintf("stopped by %v", e.signal) }
+
+func (e *signalError) Unwrap() error { return engine.ErrInterrupted }
+
+// onSignals stops the run at the first signal, and at once at the second. The
+// function that it returns ends that.
+func (s *session) onSignals() (stop func()) {
+	signals := make(chan os.Signal, 4)
+	// SIGPIPE is taken so that a closed output is an error of the write, and not
+	// ignored, which commands would inherit.
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	done := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		stopping := false
+		for {
+			select {
+			case got := <-signals:
+				switch {
+				case got == syscall.SIGPIPE:
+				case stopping:
+					s.engine.Kill()
+				default:
+					stopping = true
+					s.note(fmt.Sprintf("%v: no more items are started; those that run may finish for %v. Once more ends them at once.", got, grace))
+					s.engine.Stop(&signalError{got})
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+		<-ended
+	}
+}
+
+// choosePlan reads --plan and refuses what cannot be.
+func choosePlan(f *runFlags, task *taskSpec, workers int) (plan.Plan, error) {
+	if f.plan == "auto" {
+		return plan.Plan{Processes: workers, Slots: 1, Kind: plan.Processes}, nil
+	}
+	p, err := plan.Parse(f.plan)
+	if err != nil {
+		return p, usagef("--plan %w", err)
+	}
+	switch {
+	case p.Kind == plan.Interpreters:
+		return p, usagef("--plan %s: interpreters are not available yet; use processes:%d", p, p.Total())
+	case task.isCommand() && p.Kind != plan.Serial && p.Kind != plan.Processes:
+		return p, usagef("--plan %s: a command runs in a process of its own, so it has no %s; use processes:%d", p, p.Kind, p.Total())
+	}
+	return p, nil
+}
+
+// exitOf turns the end of the engine into an exit status.
+func exitOf(err error) Exit {
+	var sig *signalError
+	var input *engine.InputError
+	var output *engine.OutputError
+	switch {
+	case errors.As(err, &sig) && sig.signal == os.Interrupt:
+		return ExitInterrupted
+	case errors.As(err, &sig):
+		return ExitTerminated
+	case errors.As(err, &input), errors.As(err, &output):
+		return ExitStopped
+	}
+	return ExitUsage
+}
