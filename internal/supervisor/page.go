@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"sort"
 	"sync/atomic"
 	"unsafe"
 
@@ -8,16 +9,26 @@ import (
 )
 
 // The page is memory that a worker shares with poolwise. It is made of 64-bit
-// words in the machine's own byte order: the magic, the control word, six
-// words of zero, then two words a slot: the index plus 1 of the item that it
-// runs (0 for none), and when it was started, in ns of the monotonic clock.
-// After a crash it tells exactly which items were in hand.
+// words in the machine's own byte order: the magic, the control word, the
+// count, five words of zero, then two words a slot: the index plus 1 of the
+// item that it runs (0 for none), and when it was started, in ns of the
+// monotonic clock. After a crash it tells exactly which items were in hand.
+//
+// Writing two words for each item is more than the shortest items take. A
+// worker with one slot therefore shows the whole chunk that it runs, items that
+// follow one another: the slot names the first of them and its start, the count
+// says how many there are, and in the strip that follows the slot stands the
+// end of each that is done, 0 for the others. The first without an end is the
+// one that is running, since the end before it.
 const (
 	pageMagic  = 0x3145_4741_5057_5F50 // "P_WPAGE1", least significant byte first
 	pageHeader = 8                     // words
 	slotWords  = 2
+	// stripWords is the longest chunk that is shown as one.
+	stripWords = 4096
 
 	controlWord = 1
+	countWord   = 2
 	controlStop = 1 // start no further item
 )
 
@@ -27,7 +38,13 @@ type page struct {
 	slots int
 }
 
-func pageSize(slots int) int { return 8 * (pageHeader + slotWords*slots) }
+func pageSize(slots int) int {
+	words := pageHeader + slotWords*slots
+	if slots == 1 {
+		words += stripWords
+	}
+	return 8 * words
+}
 
 func newPage(mapping []byte, slots int) *page {
 	p := &page{bytes: mapping, slots: slots}
@@ -38,15 +55,38 @@ func newPage(mapping []byte, slots int) *page {
 
 func (p *page) stop() { atomic.StoreUint64(&p.words[controlWord], controlStop) }
 
-// running appends what the slots have in hand. The two words of a slot are not
-// written as one: an item may be shown with the start of the one before it.
+func (p *page) word(at int) uint64 { return atomic.LoadUint64(&p.words[at]) }
+
+// running appends what the slots have in hand. The words are not written as
+// one: while the worker runs, an item may be shown with the start of another.
 func (p *page) running(buf []batch.Running) []batch.Running {
 	for slot := range p.slots {
 		at := pageHeader + slotWords*slot
-		if key := atomic.LoadUint64(&p.words[at]); key != 0 {
-			since := int64(atomic.LoadUint64(&p.words[at+1]))
-			buf = append(buf, batch.Running{Slot: slot, Index: key - 1, Since: since})
+		key, since := p.word(at), p.word(at+1)
+		if key == 0 {
+			continue
 		}
+		r := batch.Running{Slot: slot, Index: key - 1, Since: int64(since)}
+		if n := p.word(countWord); p.slots == 1 && n > 0 && !p.inStrip(&r, n) {
+			continue
+		}
+		buf = append(buf, r)
 	}
 	return buf
+}
+
+// inStrip finds the running one of n items of which r is the first. It reports
+// false when all are done.
+func (p *page) inStrip(r *batch.Running, n uint64) bool {
+	const strip = pageHeader + slotWords
+	n = min(n, stripWords) // a worker can write anything
+	done := sort.Search(int(n), func(i int) bool { return p.word(strip+i) == 0 })
+	if done == int(n) {
+		return false
+	}
+	if done > 0 {
+		r.Since = int64(p.word(strip + done - 1))
+	}
+	r.Index += uint64(done)
+	return true
 }

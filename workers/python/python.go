@@ -106,3 +106,15 @@ func install(dir, name string) error {
 	}
 	return err
 }
+
+// Explain says what an exit status of a worker means, "" for those that mean
+// nothing in particular.
+func Explain(exit int) string {
+	switch exit {
+	case TooOld:
+		return "this Python is too old"
+	case ChannelLost:
+		return "its connection to poolwise was closed under it: the task closed descriptors that are not its own"
+	}
+	return ""
+}

@@ -56,12 +56,18 @@ class Chunk:
         if len(self.values) != n:
             raise ValueError("a chunk of %d items holds %d" % (n, len(self.values)))
 
-    def keys(self):
-        """Return the indexes plus 1, as they stand in the page."""
-        indexes = self.indexes
-        if type(indexes) is range:
-            return range(indexes.start + 1, indexes.stop + 1)
-        return [i + 1 for i in indexes]
+    def parts(self, limit):
+        """Return the chunk as parts of items that follow one another."""
+        if type(self.indexes) is range and len(self.indexes) <= limit:
+            return (self,)
+        return [self._single(i) for i in range(len(self.values))]
+
+    def _single(self, i):
+        part = Chunk.__new__(Chunk)
+        part.indexes = range(self.indexes[i], self.indexes[i] + 1)
+        part.attempts = self.attempts[i:i + 1] if self.attempts is not None else None
+        part.values, part.doubtful = self.values[i:i + 1], self.doubtful
+        return part
 
 
 class Undecodable:
@@ -96,9 +102,10 @@ def post_results(channel, indexes, attempts, starts, ends, values):
 
     indexes is a range where the items follow one another, attempts is None
     where all are 1. starts is one number where each item started when the one
-    before it ended. values holds scalars, JSON texts as bytes, and Failures.
+    before it ended. ends is a sequence, or a column already. values holds scalars,
+    JSON texts as bytes, and Failures.
     """
-    n = len(ends)
+    n = len(values)
     text, statuses = _encode_values(values)
     flags, columns = 0, []
     if type(indexes) is not range:
@@ -115,7 +122,7 @@ def post_results(channel, indexes, attempts, starts, ends, values):
         flags |= STARTS
         start = starts[0]
         columns.append(_column("Q", starts))
-    columns.append(_column("Q", ends))
+    columns.append(ends if type(ends) is bytes else _column("Q", ends))
     head = (n.to_bytes(4, "little") + flags.to_bytes(4, "little")
             + indexes[0].to_bytes(8, "little") + start.to_bytes(8, "little"))
     channel.post(RESULT, head, *columns, text)

@@ -12,8 +12,13 @@ from .failure import describe
 
 # Where the channel goes, out of the way of code that closes the small numbers.
 HIGH_FD = 900
-PAGE_HEADER = 8  # words of the page before the slots: see docs/protocol.md
-SLOT_WORDS = 2
+# Words of the page; docs/protocol.md describes it. A worker with one slot shows
+# a whole chunk: the first item plus 1 (KEY), when it was started (SINCE), how
+# many there are (COUNT), and the end of each that is done, in the strip.
+CONTROL, COUNT = 1, 2
+PAGE_HEADER, SLOT_WORDS = 8, 2
+KEY, SINCE = PAGE_HEADER, PAGE_HEADER + 1
+STRIP = PAGE_HEADER + SLOT_WORDS
 
 
 # Exit statuses that tell poolwise what happened.
@@ -26,6 +31,8 @@ class Worker:
     def __init__(self, channel, page):
         self.channel = channel
         self.page = page  # a memoryview of 64-bit words
+        self.strip = page[STRIP:]
+        self.views = [page, self.strip]
         self.streams = []
         self.task = None
         self.forked = False
@@ -42,7 +49,8 @@ class Worker:
             os.dup2(os.open(os.devnull, os.O_RDWR), self.channel.fd, inheritable=False)
             for stream in self.streams:
                 stream.go_direct()
-            self.page.release()
+            for view in self.views:
+                view.release()
 
         os.register_at_fork(after_in_child=child)
 

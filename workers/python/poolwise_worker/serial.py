@@ -7,7 +7,7 @@ from . import codec
 from .channel import CHUNK, DRAIN, Closed
 from .failure import describe
 from .frames import Chunk, Undecodable, finished, post_results
-from .main import PAGE_HEADER
+from .main import CONTROL, COUNT, KEY, SINCE
 
 # Finished results leave at the latest after this many seconds, also when a slow
 # item follows them.
@@ -25,7 +25,11 @@ class Serial:
         self.lock = _thread.allocate_lock()
         self.chunk = None
         self.work = iter(())
-        self.values, self.ends = [], []
+        self.values = []
+        self.strip = worker.strip  # the ends of the chunk's items
+        self.strip_bytes = self.strip.cast("B")
+        worker.views.append(self.strip_bytes)
+        self.nought = bytes(len(self.strip_bytes))
         self.flushed = 0  # results of the chunk that have left
         self.start = 0  # when the next item to leave was started
         self.busy = False
@@ -34,62 +38,81 @@ class Serial:
         _thread.start_new_thread(self.flusher, ())
 
     def current(self):
-        key = self.worker.page[PAGE_HEADER]
-        if not key:
+        if not self.worker.page[KEY]:
             return None
-        attempts = self.chunk.attempts
-        if attempts is None:
-            return key - 1, 1
-        return key - 1, attempts[self.chunk.indexes.index(key - 1)]
+        chunk, ends = self.chunk, self.strip
+        low, high = self.flushed, len(chunk.indexes)
+        while low < high:  # the first item without an end
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if ends[middle] else (low, middle)
+        if low == len(chunk.indexes):
+            return None
+        return chunk.indexes[low], chunk.attempts[low] if chunk.attempts is not None else 1
 
     def run(self, chunk):
         """Run the items of a chunk and queue their results."""
-        if self.worker.page[1] == STOP:
-            return
+        for part in chunk.parts(len(self.strip)):
+            if self.worker.page[CONTROL] != STOP:
+                self.run_part(part)
+
+    def run_part(self, chunk):
+        """Run items that follow one another.
+
+        The page tells which of them is running: the first one and how many
+        there are, and in the strip the end of each that is done. So one write
+        an item serves the page and the result frame.
+        """
         task, page, scalars, clock = self.worker.task, self.worker.page, codec.SCALARS, perf_counter_ns
         if chunk.doubtful:
             task = careful(task)
-        item, since = PAGE_HEADER, PAGE_HEADER + 1
+        ends = self.strip
         with self.lock:
             self.chunk, self.flushed = chunk, 0
-            self.start = t = clock()
-            put, mark = self.values.append, self.ends.append
-            self.work = work = zip(chunk.keys(), chunk.values)
+            put = self.values.append
+            self.work = work = iter(enumerate(chunk.values))
+            page[COUNT] = 0
+            self.strip_bytes[:8 * len(chunk.values)] = self.nought[:8 * len(chunk.values)]
+            self.start = page[SINCE] = clock()
+            page[KEY] = chunk.indexes[0] + 1
+            page[COUNT] = len(chunk.values)
         self.busy = True
         if self.parked is not None:
             self.unpark()
-        # The hot loop: about 0.2 us an item. One reading of the clock serves as
-        # the end of one item and the start of the next.
-        for key, value in work:
-            page[item] = key
-            page[since] = t
+        # The hot loop. One reading of the clock serves as the end of an item
+        # and the start of the next. The type of the last scalar is remembered:
+        # comparing with it is quicker than looking it up.
+        kind = str
+        for i, value in work:
             try:
                 value = task(value)
-                if type(value) not in scalars:
-                    value = finished(value)
+                if type(value) is not kind:
+                    if type(value) in scalars:
+                        kind = type(value)
+                    else:
+                        value = finished(value)
             except BaseException as e:
                 value = describe(e)
-            t = clock()
+            ends[i] = clock()
             put(value)
-            mark(t)
         self.flush()
-        page[item] = 0
+        page[KEY] = 0
         self.busy = False
 
     def flush(self):
         """Queue the results that are there."""
         with self.lock:
-            n = len(self.ends)
+            n = len(self.values)
             if not n:
                 return
-            values, ends = self.values[:n], self.ends[:n]
-            del self.values[:n], self.ends[:n]
+            values = self.values[:n]
+            del self.values[:n]
             a, b = self.flushed, self.flushed + n
-            start, self.start, self.flushed = self.start, ends[-1], b
+            ends = self.strip[a:b]
+            start, self.start, self.flushed = self.start, ends[n - 1], b
             chunk = self.chunk
             attempts = chunk.attempts[a:b] if chunk.attempts is not None else None
             self.worker.flush_streams()
-            post_results(self.worker.channel, chunk.indexes[a:b], attempts, start, ends, values)
+            post_results(self.worker.channel, chunk.indexes[a:b], attempts, start, ends.tobytes(), values)
 
     def flusher(self):
         """Send results that wait behind a slow item; obey a stop meanwhile."""
@@ -109,7 +132,7 @@ class Serial:
             self.worker.lost()
 
     def tick(self):
-        if self.worker.page[1] == STOP:
+        if self.worker.page[CONTROL] == STOP:
             # Exhausting the iterator takes the items that have not been started
             # out of the main thread's hands: a single step under the GIL.
             list(self.work)
