@@ -9,8 +9,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"github.com/poolwise/poolwise/internal/machine"
 )
 
 // App is the outside world as the commands see it. Nothing else in this
@@ -23,6 +27,9 @@ type App struct {
 	Stdin  *os.File
 	Stdout *os.File
 	Stderr *os.File
+
+	items  []string // what follows ":::" in Args
+	listed bool     // there was a ":::"
 }
 
 // Main runs the program in the world of this process and returns its exit
@@ -44,7 +51,9 @@ func Main() int {
 // the user has been printed to Stderr when the status is not 0.
 func (a *App) Run(ctx context.Context) int {
 	root := a.root()
-	root.SetArgs(a.Args)
+	args, items, listed := cutItems(a.Args)
+	a.items, a.listed = items, listed
+	root.SetArgs(args)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
@@ -60,6 +69,27 @@ func (a *App) Run(ctx context.Context) int {
 		printError(a.Stderr, exit.Err)
 	}
 	return int(exit.Status)
+}
+
+// commands are all commands, in the order of --help.
+func (a *App) commands() []*cobra.Command {
+	return []*cobra.Command{a.runCommand()}
+}
+
+// cacheDir is where poolwise may keep what can be made again; "" for nowhere.
+func (a *App) cacheDir() string {
+	env := machine.Here(a.Env)
+	if dir, ok := env.Getenv("XDG_CACHE_HOME"); ok && filepath.IsAbs(dir) {
+		return filepath.Join(dir, "poolwise")
+	}
+	cacheFolder := ".cache"
+	if runtime.GOOS == "darwin" {
+		cacheFolder = "Library/Caches"
+	}
+	if home, ok := env.Getenv("HOME"); ok && filepath.IsAbs(home) {
+		return filepath.Join(home, cacheFolder, "poolwise")
+	}
+	return ""
 }
 
 func printError(w io.Writer, err error) { fmt.Fprintf(w, "poolwise: %v\n", err) }

@@ -45,6 +45,16 @@ var notFromEnv = map[string]bool{
 	"output": true, "run-dir": true, "dry-run": true, "init": true, "shell": true, "stdin": true, "help": true,
 }
 
+// tuningFlags are the flags that variables set.
+var tuningFlags = func() map[string]bool {
+	var f runFlags
+	s := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.add(s)
+	names := map[string]bool{}
+	s.VisitAll(func(flag *pflag.Flag) { names[flag.Name] = !notFromEnv[flag.Name] })
+	return names
+}()
+
 func (f *runFlags) add(s *pflag.FlagSet) {
 	f.maxItem = defaultMaxItem
 	s.StringVar(&f.from, "from", "auto", "what the inputs are: auto|lines|nul|jsonl|json|csv|tsv, or paths: the arguments and globs themselves")

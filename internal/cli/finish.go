@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/poolwise/poolwise/internal/batch"
+	"github.com/poolwise/poolwise/internal/engine"
+	"github.com/poolwise/poolwise/internal/supervisor"
+	"github.com/poolwise/poolwise/internal/ui"
+)
+
+// finish delivers the output, tells how it went, and clears up. It returns nil
+// or the *ExitError of the run.
+func (s *session) finish() error {
+	ended := s.ended
+	if err := s.sink.Close(); err != nil && ended == nil {
+		ended = &engine.OutputError{Err: err}
+	}
+	delivered := false
+	if ended == nil {
+		if err := s.target.Commit(); err != nil {
+			ended = &engine.OutputError{Err: err}
+		} else {
+			delivered = true
+		}
+	} else {
+		s.target.Abort()
+	}
+	outcome := s.engine.Outcome()
+	exit := ExitOK
+	switch {
+	case ended != nil:
+		exit = exitOf(ended)
+	case outcome.Counts[batch.OK] != outcome.Read:
+		exit = ExitFailed
+	}
+	clean := exit == ExitOK && delivered
+	if clean && !s.flags.keep {
+		s.journal.CloseUnsynced()
+	} else if err := s.journal.Close(); err != nil && ended == nil {
+		ended, exit = &engine.OutputError{Err: err}, ExitStopped
+	}
+	s.log.Close()
+	s.guardian.Close()
+	if failedStart(ended) && tried(outcome) == 0 {
+		s.dir.Remove()
+		return &ExitError{Status: ExitUsage, Err: explainEnd(ended, s)}
+	}
+	s.tell(outcome, ended, exit)
+	s.record(outcome, exit, delivered)
+	s.dir.Finish(!clean || s.flags.keep)
+	s.dir.Close()
+	if exit == ExitOK {
+		return nil
+	}
+	return &ExitError{Status: exit, Err: explainEnd(ended, s)}
+}
+
+// tried is how many items have an outcome.
+func tried(s engine.Snapshot) uint64 { return s.Read - s.Counts[batch.NotRun] }
+
+// explainEnd says why a run ended early; nil when it did not.
+func explainEnd(ended error, s *session) error {
+	var start *supervisor.StartError
+	var output *engine.OutputError
+	switch {
+	case ended == nil:
+		return nil
+	case errors.As(ended, &start):
+		return fmt.Errorf("the task %s cannot be run: %w", s.inv.task.Name, ended)
+	case errors.As(ended, &output) && isGone(ended):
+		return fmt.Errorf("stopped: the reader of the output has gone")
+	case errors.Is(ended, engine.ErrInterrupted):
+		return nil // it has been said
+	}
+	return fmt.Errorf("stopped: %w", ended)
+}
+
+// tell writes the summary.
+func (s *session) tell(o engine.Snapshot, ended error, exit Exit) {
+	sum := ui.Summary{
+		Counts: o.Counts, Plan: s.planText(), Wall: time.Since(s.begun),
+		Median: o.Median, P95: o.P95, Max: o.Max, ItemSum: o.Sum,
+		Output: s.flags.output, Notes: s.source.Notes(), Quiet: s.flags.quiet && exit == ExitOK,
+	}
+	if exit != ExitOK || s.flags.keep {
+		sum.RunID, sum.RunDir = s.dir.ID, s.dir.Path(".")
+	}
+	failed := s.engine.Failures()
+	for _, f := range failed {
+		sum.Failures = append(sum.Failures, ui.FailureLine{
+			Index: f.Index, Item: f.Preview, Status: f.Status, LastLine: lastLine(&f.Failure),
+		})
+	}
+	bad := tried(o) - o.Counts[batch.OK]
+	sum.MoreFailures = bad - uint64(len(failed))
+	if s.mode == ui.JSON {
+		s.app.Stderr.Write(ui.JSONSummary(sum))
+		return
+	}
+	ui.WriteSummary(s.app.Stderr, sum)
+}
+
+// lastLine is what a traceback would end with.
+func lastLine(f *batch.Failure) string {
+	line, _, _ := strings.Cut(f.Error(), "\n")
+	return line
+}
+
+// planText is the plan as the summary shows it.
+func (s *session) planText() string {
+	if s.flags.plan == "auto" {
+		return fmt.Sprintf("%s (one for each usable CPU: %.3g by %s; choosing by measurement is not there yet)",
+			s.plan, s.cpus.Usable, s.cpus.Bound)
+	}
+	return s.plan.String()
+}
+
+// snapshot is the state of the run as the progress shows it.
+func (s *session) snapshot() ui.Snapshot {
+	o := s.engine.Snapshot()
+	total, known := s.source.Total()
+	if o.ReadAll {
+		total, known = o.Read, true
+	}
+	read, size := s.source.Bytes()
+	cpu, rss := s.meter.Read(time.Now(), o.Workers)
+	return ui.Snapshot{
+		Done: o.Counts, Read: o.Read, Total: total, TotalKnown: known, BytesRead: read, BytesTotal: size,
+		Running: o.Running, Oldest: o.OldestAge, OldestIndex: o.Oldest, Typical: o.P95,
+		CPU: cpu, RSS: rss, Workers: len(o.Workers), Plan: s.plan.String(), Elapsed: time.Since(s.begun),
+	}
+}
+
+// isTerminal reports whether a file is one.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && info.Mode()&os.ModeDevice != 0 && f.Name() != os.DevNull
+}
+
+// dryRun shows what would be run.
+func (s *session) dryRun() error {
+	defer s.source.Close()
+	if err := s.task.dryRun(s.app.Stdout, s.source); err != nil {
+		return &ExitError{Status: ExitStopped, Err: err}
+	}
+	return nil
+}
