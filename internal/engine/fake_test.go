@@ -133,19 +133,8 @@ func (w *fakeWorker) Submit(chunk []batch.Item) error {
 }
 
 func (w *fakeWorker) Wait() ([]batch.Result, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.queue) == 0 && !w.draining && !w.killed {
-		for !w.awake && !w.killed && !w.draining {
-			w.woken.Wait()
-		}
-		w.awake = false
-	}
-	switch {
-	case w.killed:
-		return nil, &supervisor.Death{Exit: -1, Signal: 9, Killed: true}
-	case w.draining:
-		return nil, io.EOF
+	if err := w.wait(); err != nil {
+		return nil, err
 	}
 	var out []batch.Result
 	for len(w.queue) > 0 && len(out) < w.limit {
@@ -162,6 +151,25 @@ func (w *fakeWorker) Wait() ([]batch.Result, error) {
 		out = append(out, res)
 	}
 	return out, nil
+}
+
+// wait waits for something to do.
+func (w *fakeWorker) wait() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.queue) == 0 && !w.draining && !w.killed {
+		for !w.awake && !w.killed && !w.draining {
+			w.woken.Wait()
+		}
+		w.awake = false
+	}
+	switch {
+	case w.killed:
+		return &supervisor.Death{Exit: -1, Signal: 9, Killed: true}
+	case w.draining:
+		return io.EOF
+	}
+	return nil
 }
 
 func (w *fakeWorker) Wake() {

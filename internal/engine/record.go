@@ -62,7 +62,7 @@ func (l *lane) line(it *batch.Item, res *batch.Result) {
 	l.places = append(l.places, sink.Place{
 		Index: res.Index, Status: res.Status,
 		Line: int64(at), LineLen: int64(len(l.lines) - at),
-		Value: int64(at + value), ValueLen: int64(len(res.Value)),
+		Value: int64(value), ValueLen: int64(len(res.Value)),
 	})
 }
 

@@ -12,7 +12,7 @@ HELLO, READY, CANNOT, RESULT, OUTPUT, BYE = 64, 65, 66, 67, 68, 69
 HEADER = 9  # 1 byte type, 8 bytes length
 READ_SIZE = 1 << 18
 # Frames below this wait for each other and leave in one write.
-COALESCE = 1 << 16
+COALESCE = 1 << 13
 
 
 class Closed(Exception):
