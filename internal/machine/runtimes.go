@@ -89,7 +89,7 @@ func otherPythons(opts PythonOptions, found Python) []string {
 			seen[resolved(file)] = true
 		}
 	}
-	var others []string
+	others := []string{}
 	for _, dir := range searchPath(opts.Env, opts.Dir) {
 		files, err := filepath.Glob(filepath.Join(globQuote(dir), "py*"))
 		if err != nil {
