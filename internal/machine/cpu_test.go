@@ -61,10 +61,10 @@ func TestCPUs(t *testing.T) {
 		{
 			name: "version 2, a slice above is tighter", affinity: 8, usable: 1.5, workers: 2, bound: "cgroup quota",
 			files: map[string]string{
-				"/proc/self/cgroup": "0::/user.slice/user-1000.slice/session-3.scope", "/proc/self/mountinfo": mountV2,
-				"/sys/fs/cgroup/user.slice/cpu.max":                                 "150000 100000",
-				"/sys/fs/cgroup/user.slice/user-1000.slice/cpu.max":                 "max 100000",
-				"/sys/fs/cgroup/user.slice/user-1000.slice/session-3.scope/cpu.max": "400000 100000",
+				"/proc/self/cgroup": "0::/user.slice/user-1000.slice/run-3.scope", "/proc/self/mountinfo": mountV2,
+				"/sys/fs/cgroup/user.slice/cpu.max":                             "150000 100000",
+				"/sys/fs/cgroup/user.slice/user-1000.slice/cpu.max":             "max 100000",
+				"/sys/fs/cgroup/user.slice/user-1000.slice/run-3.scope/cpu.max": "400000 100000",
 			},
 		},
 		{
