@@ -15,7 +15,7 @@ type Death struct {
 	Exit   int
 	Signal syscall.Signal
 	// Cause says more where it is known: the task closed the worker's socket,
-	// poolwise ended it because it broke the protocol.
+	// the worker broke the protocol.
 	Cause string
 	// Running are the items that were in hand at the moment of death.
 	Running []batch.Running
@@ -25,20 +25,36 @@ type Death struct {
 	PeakRSS int64
 	// Killed says that poolwise itself ended it, by Kill.
 	Killed bool
+	// Ended says that poolwise itself ended it, because of Cause.
+	Ended bool
 	// ChannelLost says that the worker left because its socket was gone: an
 	// item that had finished, though not yet been reported, may have done it.
 	ChannelLost bool
 }
 
 func (d *Death) Error() string {
-	how := fmt.Sprintf("exited %d without answering", d.Exit)
-	if d.Exit < 0 {
-		how = fmt.Sprintf("killed by signal %d (%s)", int(d.Signal), signalName(d.Signal))
+	how := d.how()
+	if d.Exit >= 0 && !d.Ended {
+		how += " without answering"
 	}
-	if d.Cause != "" {
-		how += ": " + d.Cause
+	return how + d.why()
+}
+
+func (d *Death) how() string {
+	switch {
+	case d.Ended:
+		return "ended by poolwise"
+	case d.Exit < 0:
+		return fmt.Sprintf("killed by signal %d (%s)", int(d.Signal), signalName(d.Signal))
 	}
-	return how
+	return fmt.Sprintf("exited %d", d.Exit)
+}
+
+func (d *Death) why() string {
+	if d.Cause == "" {
+		return ""
+	}
+	return ": " + d.Cause
 }
 
 func signalName(s syscall.Signal) string {
@@ -86,7 +102,7 @@ func (e *StartError) Error() string {
 func (e *StartError) startFailed() string {
 	msg := fmt.Sprintf("the worker could not start: %v", e.Err)
 	if d, ok := e.Err.(*Death); ok {
-		msg = fmt.Sprintf("the worker %v before it was ready", d)
+		msg = fmt.Sprintf("the worker %s before it was ready%s", d.how(), d.why())
 		if d.LastWords != "" {
 			msg += "\n\n" + indent(d.LastWords) + "\n"
 		}

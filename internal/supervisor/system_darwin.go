@@ -23,54 +23,24 @@ func makePage(size int) (int, error) {
 	return fd, os.NewSyscallError("fcntl", err)
 }
 
-// makeWaker returns the two ends of what wakes a poll.
+// makeWaker returns the two ends of what wakes a poll; neither blocks.
 func makeWaker() (read, write int, err error) {
-	return pipe()
-}
-
-// process is a child that can be polled for its end: a goroutine waits for it
-// and closes a pipe.
-type process struct {
-	pid    int
-	read   int
-	status unix.WaitStatus
-	usage  unix.Rusage
-	ended  chan struct{}
-}
-
-func startProcess(argv []string, attr *syscall.ProcAttr) (*process, error) {
-	read, write, err := pipe()
-	if err != nil {
-		return nil, err
+	read, write, err = pipe()
+	if err == nil {
+		err = os.NewSyscallError("fcntl", unix.SetNonblock(write, true))
 	}
+	return read, write, err
+}
+
+// startProcess starts a child that leads a session of its own.
+func startProcess(argv []string, attr *syscall.ProcAttr) (*process, error) {
 	attr.Sys = &syscall.SysProcAttr{Setsid: true}
 	pid, err := syscall.ForkExec(argv[0], argv, attr)
 	if err != nil {
-		unix.Close(read)
-		unix.Close(write)
 		return nil, err
 	}
-	p := &process{pid: pid, read: read, ended: make(chan struct{})}
-	go func() {
-		for {
-			if _, err := unix.Wait4(pid, &p.status, 0, &p.usage); err != unix.EINTR {
-				break
-			}
-		}
-		close(p.ended)
-		unix.Close(write)
-	}()
-	return p, nil
-}
-
-// endFD becomes readable when the process has ended.
-func (p *process) endFD() int { return p.read }
-
-// reap collects the process, which has ended.
-func (p *process) reap() (unix.WaitStatus, *unix.Rusage) {
-	<-p.ended
-	unix.Close(p.read)
-	return p.status, &p.usage
+	p := &process{pid: pid, endFD: -1}
+	return p, p.watch()
 }
 
 // peakRSS is in bytes.

@@ -32,34 +32,19 @@ func makeWaker() (read, write int, err error) {
 	return fd, fd, os.NewSyscallError("eventfd", err)
 }
 
-// process is a child that can be polled for its end.
-type process struct {
-	pid   int
-	pidfd int
-}
-
+// startProcess starts a child that leads a session of its own.
 func startProcess(argv []string, attr *syscall.ProcAttr) (*process, error) {
-	p := &process{pidfd: -1}
-	attr.Sys = &syscall.SysProcAttr{Setsid: true, PidFD: &p.pidfd}
+	pidfd := -1
+	attr.Sys = &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}
 	pid, err := syscall.ForkExec(argv[0], argv, attr)
-	p.pid = pid
-	return p, err
-}
-
-// endFD becomes readable when the process has ended.
-func (p *process) endFD() int { return p.pidfd }
-
-// reap collects the process, which has ended.
-func (p *process) reap() (unix.WaitStatus, *unix.Rusage) {
-	var status unix.WaitStatus
-	var usage unix.Rusage
-	for {
-		if _, err := unix.Wait4(p.pid, &status, 0, &usage); err != unix.EINTR {
-			break
-		}
+	if err != nil {
+		return nil, err
 	}
-	unix.Close(p.pidfd)
-	return status, &usage
+	p := &process{pid: pid, endFD: pidfd}
+	if pidfd < 0 { // before Linux 5.2
+		err = p.watch()
+	}
+	return p, err
 }
 
 // peakRSS is in bytes.

@@ -1,7 +1,5 @@
 //go:build linux || darwin
 
-// Package supervisor starts one worker process and keeps it: handshake,
-// frames, what it prints, its end and how it came about.
 package supervisor
 
 import (
@@ -13,6 +11,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -20,31 +19,10 @@ import (
 	"github.com/poolwise/poolwise/internal/wire"
 )
 
-// Config says what to start.
-type Config struct {
-	// Number tells workers of a run apart, in logs and messages.
-	Number int
-	// Command is the argument vector; its first element is a path.
-	Command []string
-	Env     []string
-	Dir     string
-	Load    wire.LoadBody
-	// MaxFrame is the largest body of a frame that is accepted, in bytes.
-	MaxFrame int64
-	// Output receives what the worker's process writes; see batch.Output. It
-	// is called from the worker's goroutine.
-	Output func(batch.Output)
-	// Explain turns an exit status that the worker's language has given a
-	// meaning into words; "" for any other. It may be nil.
-	Explain func(exit int) string
-	// ChannelLost is the exit status by which the worker says that its socket
-	// was closed under it.
-	ChannelLost int
-}
-
 // A Worker is one process that runs chunks. It implements engine.Worker.
 type Worker struct {
 	cfg   Config
+	pid   int
 	proc  *process
 	page  *page
 	hello wire.HelloBody
@@ -56,12 +34,14 @@ type Worker struct {
 
 	in       []byte // what was read; in[at:] is not yet cut into frames
 	at       int
-	out      []byte // what waits to be written
+	out      []byte // what is to be written; out[sent:] waits for it
+	sent     int
+	scratch  []byte // for what the pipes hold
 	results  wire.Results
 	polled   []unix.PollFd
 	state    state
-	sayBye   bool // the worker has said that nothing follows
-	words    tail // the end of standard error
+	leaveBy  time.Time // set once the worker has said that nothing follows
+	words    tail      // the end of standard error
 	writeErr error
 
 	mu     sync.Mutex // guards what other goroutines may use after the end
@@ -78,91 +58,102 @@ const (
 	gone
 )
 
-const (
-	readSize = 256 << 10
-	// Buffers beyond this are given back once they are empty.
-	keepBuffer = 4 << 20
-)
-
 // Start starts a worker and returns when it is ready to take chunks. The error
 // is a *StartError when the worker could not load its task or died, or that of
 // the context, when it ended first; nothing is left running then.
 func Start(ctx context.Context, cfg Config) (*Worker, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	w, err := spawn(cfg)
 	if err != nil {
 		return nil, &StartError{Interpreter: cfg.Command[0], Err: err}
 	}
 	stop := context.AfterFunc(ctx, w.Kill)
-	defer stop()
-	for w.state == starting {
-		if _, err = w.Wait(); err != nil {
-			break
+	for w.state == starting && err == nil {
+		_, err = w.Wait()
+	}
+	if !stop() { // it is being killed, if it has not ended by itself
+		for err == nil {
+			_, err = w.Wait()
 		}
+		return nil, context.Cause(ctx)
 	}
 	var start *StartError
 	switch {
 	case err == nil:
 		return w, nil
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
 	case errors.As(err, &start):
 		return nil, err
 	}
 	return nil, &StartError{Interpreter: cfg.Command[0], Err: err}
 }
 
-func spawn(cfg Config) (_ *Worker, err error) {
+// spawn starts the process and leaves the load frame to be written. When it
+// fails it has given back all that it took.
+func spawn(cfg Config) (*Worker, error) {
+	load, err := json.Marshal(cfg.Load)
+	if err != nil {
+		return nil, err
+	}
 	w := &Worker{cfg: cfg, sock: -1, wakeFD: -1, wakeSend: -1}
-	var theirs []int // what the child gets, closed here afterwards
-	defer func() {
-		for _, fd := range theirs {
-			unix.Close(fd)
-		}
-		if err != nil {
-			w.release()
-		}
-	}()
+	w.pipes = [2]stream{{fd: -1, name: "stdout"}, {fd: -1, name: "stderr"}}
+	w.out = wire.AppendFrame(w.out, wire.Load, load)
+	theirs, err := w.connect()
+	if err == nil {
+		err = w.exec(theirs)
+	}
+	closeAll(theirs)
+	if err != nil {
+		w.release()
+		return nil, err
+	}
+	return w, nil
+}
+
+// connect makes what joins the worker's process to this one. It returns what
+// the child gets, in the order of its descriptors, also with an error.
+func (w *Worker) connect() (theirs []uintptr, err error) {
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: os.DevNull, Err: err}
 	}
-	theirs = append(theirs, null)
+	theirs = append(theirs, uintptr(null))
 	for i := range w.pipes {
 		read, write, err := pipe()
 		if err != nil {
-			return nil, err
+			return theirs, err
 		}
-		theirs = append(theirs, write)
-		w.pipes[i] = stream{fd: read, name: [...]string{"stdout", "stderr"}[i]}
+		theirs = append(theirs, uintptr(write))
+		w.pipes[i].fd = read
 	}
 	ours, sock, err := socketPair()
 	if err != nil {
-		return nil, err
+		return theirs, err
 	}
-	w.sock, theirs = ours, append(theirs, sock)
-	pageFD, err := w.mapPage()
+	w.sock, theirs = ours, append(theirs, uintptr(sock))
+	page, err := w.mapPage()
 	if err != nil {
-		return nil, err
+		return theirs, err
 	}
-	theirs = append(theirs, pageFD)
-	if w.wakeFD, w.wakeSend, err = makeWaker(); err != nil {
-		return nil, err
-	}
-	files := make([]uintptr, len(theirs))
-	for i, fd := range theirs {
-		files[i] = uintptr(fd)
-	}
-	w.proc, err = startProcess(cfg.Command, &syscall.ProcAttr{Dir: cfg.Dir, Env: cfg.Env, Files: files})
+	theirs = append(theirs, uintptr(page))
+	w.wakeFD, w.wakeSend, err = makeWaker()
+	return theirs, err
+}
+
+func (w *Worker) exec(files []uintptr) error {
+	proc, err := startProcess(w.cfg.Command, &syscall.ProcAttr{Dir: w.cfg.Dir, Env: w.cfg.Env, Files: files})
 	if err != nil {
-		w.proc = nil
-		return nil, &os.PathError{Op: "start", Path: cfg.Command[0], Err: err}
+		return &os.PathError{Op: "start", Path: w.cfg.Command[0], Err: err}
 	}
-	body, err := json.Marshal(cfg.Load)
-	if err != nil {
-		return nil, err
+	w.proc, w.pid = proc, proc.pid
+	return nil
+}
+
+func closeAll(fds []uintptr) {
+	for _, fd := range fds {
+		unix.Close(int(fd))
 	}
-	w.out = wire.AppendFrame(w.out, wire.Load, body)
-	return w, nil
 }
 
 // mapPage makes the page and returns its descriptor for the child.
@@ -181,8 +172,8 @@ func (w *Worker) mapPage() (int, error) {
 	return fd, nil
 }
 
-// PID returns the process id.
-func (w *Worker) PID() int { return w.proc.pid }
+// PID returns the process id, also after the end.
+func (w *Worker) PID() int { return w.pid }
 
 // Hello returns what the worker said of its runtime.
 func (w *Worker) Hello() wire.HelloBody { return w.hello }
@@ -194,6 +185,10 @@ func (w *Worker) Ready() wire.ReadyBody { return w.ready }
 func (w *Worker) Submit(chunk []batch.Item) error {
 	if w.state != serving {
 		return errors.New("the worker takes no more items")
+	}
+	if w.sent > len(w.out)/2 { // else what waits would be moved too often
+		w.out = w.out[:copy(w.out, w.out[w.sent:])]
+		w.sent = 0
 	}
 	w.out = wire.AppendChunk(w.out, chunk)
 	w.write()
@@ -227,7 +222,7 @@ func (w *Worker) Kill() {
 	defer w.mu.Unlock()
 	if !w.ended {
 		w.killed = true
-		unix.Kill(-w.proc.pid, unix.SIGKILL)
+		w.signalGroup()
 	}
 }
 
@@ -246,26 +241,22 @@ func (w *Worker) Wait() ([]batch.Result, error) {
 	if w.state == gone {
 		return nil, io.EOF
 	}
-	w.compact()
 	w.results.Reset()
 	for {
-		before := w.state
-		if err := w.cut(); err != nil {
-			return nil, w.violated(err)
-		}
-		if got := w.results.All(); len(got) > 0 {
-			return got, nil
-		}
-		if w.state != before {
-			return nil, nil // ready
+		if results, told, err := w.take(); told {
+			return results, err
 		}
 		n, err := w.read()
-		if n > 0 {
-			continue
-		}
-		if !errors.Is(err, unix.EAGAIN) && err != nil {
+		switch {
+		case n > 0:
+			if results, told, err := w.take(); told {
+				return results, err
+			}
+		case err != unix.EAGAIN:
 			return nil, w.end()
 		}
+		// Also after a read that told nothing: a worker that prints without
+		// end must not keep what else there is to do from being done.
 		woken, over, err := w.poll()
 		if err != nil {
 			return nil, w.violated(err)
@@ -279,25 +270,40 @@ func (w *Worker) Wait() ([]batch.Result, error) {
 	}
 }
 
+// take handles what was read; told says whether Wait has something to return.
+// Results that came before a frame that is wrong are told of first; the next
+// call meets that frame again.
+func (w *Worker) take() (results []batch.Result, told bool, err error) {
+	before := w.state
+	err = w.cut()
+	if results = w.results.All(); len(results) > 0 {
+		return results, true, nil
+	}
+	if err != nil {
+		return nil, true, w.violated(err)
+	}
+	return nil, w.state != before, nil // it is ready
+}
+
 // cut takes all whole frames out of what was read.
 func (w *Worker) cut() error {
 	for {
 		kind, body, rest, ok, err := wire.Cut(w.in[w.at:], w.cfg.MaxFrame)
-		if err != nil {
+		if err != nil || !ok {
 			return err
 		}
-		if !ok {
-			return nil
-		}
-		w.at = len(w.in) - len(rest)
 		if err := w.frame(kind, body); err != nil {
 			return err
 		}
+		w.at = len(w.in) - len(rest)
 	}
 }
 
 // frame handles one frame; frames of a type that is not known are skipped.
 func (w *Worker) frame(kind wire.Type, body []byte) error {
+	if !w.expects(kind) {
+		return fmt.Errorf("the worker sent a frame of type %d out of turn", kind)
+	}
 	switch kind {
 	case wire.Result:
 		return w.results.Parse(body)
@@ -308,12 +314,7 @@ func (w *Worker) frame(kind wire.Type, body []byte) error {
 		}
 		return err
 	case wire.Hello:
-		if err := json.Unmarshal(body, &w.hello); err != nil {
-			return fmt.Errorf("hello frame: %w", err)
-		}
-		if w.hello.Protocol != wire.Protocol {
-			return fmt.Errorf("the worker speaks version %d of the protocol, poolwise %d", w.hello.Protocol, wire.Protocol)
-		}
+		return w.greeted(body)
 	case wire.Ready:
 		if err := json.Unmarshal(body, &w.ready); err != nil {
 			return fmt.Errorf("ready frame: %w", err)
@@ -326,7 +327,33 @@ func (w *Worker) frame(kind wire.Type, body []byte) error {
 		}
 		return &StartError{Cannot: cannot, Interpreter: w.cfg.Command[0]}
 	case wire.Bye:
-		w.sayBye = true
+		w.leaveBy = time.Now().Add(goodbyeGrace)
+	}
+	return nil
+}
+
+// expects tells whether a frame makes sense in this state.
+func (w *Worker) expects(kind wire.Type) bool {
+	greeted := w.hello.Protocol != 0
+	switch kind {
+	case wire.Result:
+		return w.state != starting
+	case wire.Hello:
+		return w.state == starting && !greeted
+	case wire.Ready, wire.Cannot:
+		return w.state == starting && greeted
+	case wire.Bye:
+		return w.state == draining
+	}
+	return true
+}
+
+func (w *Worker) greeted(body []byte) error {
+	if err := json.Unmarshal(body, &w.hello); err != nil {
+		return fmt.Errorf("hello frame: %w", err)
+	}
+	if w.hello.Protocol != wire.Protocol {
+		return fmt.Errorf("the worker speaks version %d of the protocol, poolwise %d", w.hello.Protocol, wire.Protocol)
 	}
 	return nil
 }
