@@ -1,0 +1,3 @@
+package supervisor_test
+
+func beBad(name string) { panic(name) }
