@@ -73,7 +73,7 @@ func (a *App) Run(ctx context.Context) int {
 
 // commands are all commands, in the order of --help.
 func (a *App) commands() []*cobra.Command {
-	return []*cobra.Command{a.runCommand()}
+	return []*cobra.Command{a.runCommand(), a.runsCommand(), a.showCommand(), a.doctorCommand()}
 }
 
 // cacheDir is where poolwise may keep what can be made again; "" for nowhere.
@@ -104,7 +104,13 @@ memory, and accounts for every one of them.
 ` + exitHelp(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return usagef("there is no command %q; poolwise --help lists them (to run a task: poolwise run %s ...)", args[0], args[0])
+		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(a.commands()...)

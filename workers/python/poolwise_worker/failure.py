@@ -7,7 +7,8 @@ import sys
 MESSAGE_LIMIT = 64 << 10  # characters of a message; the rest is cut, and said
 FRAMES_HEAD, FRAMES_TAIL = 20, 40  # frames shown of a longer traceback
 CAUSES = 16  # links of the cause chain
-HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# Frames that come before the user's: the worker's, and those of an import.
+OURS = (os.path.dirname(os.path.abspath(__file__)) + os.sep, "<frozen importlib")
 
 
 class Failure:
@@ -115,7 +116,7 @@ def _frames(exc):
     tb = exc.__traceback__
     while tb is not None:
         code = tb.tb_frame.f_code
-        if frames or not code.co_filename.startswith(HERE):
+        if frames or not code.co_filename.startswith(OURS):
             frames.append((code.co_filename, tb.tb_lineno, code.co_name))
         tb = tb.tb_next
     return frames

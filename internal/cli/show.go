@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poolwise/poolwise/internal/batch"
+	"github.com/poolwise/poolwise/internal/journal"
+	"github.com/poolwise/poolwise/internal/ui"
+)
+
+// showFlags are the flags of show.
+type showFlags struct {
+	runDir   string
+	json     bool
+	log      bool
+	failures bool
+	item     int64
+}
+
+func (a *App) showCommand() *cobra.Command {
+	var f showFlags
+	cmd := &cobra.Command{
+		Use:   "show RUN",
+		Short: "show how a run went",
+		Long: `Show how a run went, and the items that did not end ok.
+
+RUN is an id, the beginning of one, the directory of a run, or last.`,
+		Example: `  poolwise show last
+  poolwise show last --failures
+  poolwise show last --item 1`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("show needs one RUN: an id, the directory of a run, or last")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.show(args[0], &f) },
+	}
+	s := cmd.Flags()
+	s.StringVar(&f.runDir, "run-dir", defaultRunDir, "where runs are recorded")
+	s.BoolVar(&f.json, "json", false, "the record of the run as JSON")
+	s.BoolVar(&f.log, "log", false, "what the tasks printed")
+	s.BoolVar(&f.failures, "failures", false, "every item that did not end ok, with its traceback")
+	s.Int64Var(&f.item, "item", -1, "everything known about the item with this `INDEX`")
+	return cmd
+}
+
+// shownFailures is how many failures show lists unless asked for all.
+const shownFailures = 10
+
+func (a *App) show(ref string, f *showFlags) error {
+	dir, err := journal.OpenDir(a.path(f.runDir), ref)
+	if err != nil {
+		return usagef("%w", err)
+	}
+	defer dir.Close()
+	info, err := journal.ReadInfo(dir.Path("."))
+	if err != nil {
+		return usagef("%w", err)
+	}
+	switch {
+	case f.json:
+		enc := json.NewEncoder(a.Stdout)
+		enc.SetIndent("", "  ")
+		err = enc.Encode(info)
+	case f.item >= 0:
+		err = a.showItem(dir, uint64(f.item))
+	case f.log:
+		err = a.showLog(dir)
+	default:
+		err = a.showRun(dir, info, f.failures)
+	}
+	var exit *ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return &ExitError{Status: ExitFailed, Err: err}
+	}
+	return err
+}
+
+func (a *App) showLog(dir *journal.Dir) error {
+	err := writeLog(a.Stdout, dir.Path("log/tasks.log"), nil, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintln(a.Stderr, "the tasks of this run printed nothing, or it was not kept (--keep)")
+		return nil
+	}
+	return err
+}
+
+func (a *App) showRun(dir *journal.Dir, info *journal.Info, all bool) error {
+	w := a.Stdout
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("run", "%s, %s", info.ID, info.State)
+	line("task", "%s", ui.Escape(info.Task.Name))
+	if info.Task.Interpreter != "" {
+		line("by", "%s", ui.Escape(info.Task.Interpreter))
+	}
+	line("command", "poolwise %s", ui.Escape(strings.Join(info.Command, " ")))
+	line("in", "%s", ui.Escape(info.Dir))
+	line("plan", "%s", info.Plan)
+	line("started", "%s", info.Started.Local().Format(time.DateTime))
+	if info.Exit != nil {
+		line("exit", "%d", *info.Exit)
+	}
+	line("items", "%s", countsText(info.Counts))
+	if s := info.Summary; s != nil {
+		line("wall", "%s; an item %s median, %s p95, %s longest; speed-up %.2g", ui.Duration(time.Duration(s.Wall)),
+			ui.Duration(time.Duration(s.ItemMedian)), ui.Duration(time.Duration(s.ItemP95)),
+			ui.Duration(time.Duration(s.ItemMax)), s.Speedup)
+	}
+	if info.Output.Path != "" {
+		line("output", "%s", ui.Escape(info.Output.Path))
+	}
+	return a.showFailures(dir, all)
+}
+
+// showFailures lists what the journal, if it is still there, tells of items
+// that did not end ok.
+func (a *App) showFailures(dir *journal.Dir, all bool) error {
+	n := 0
+	damage, err := journal.Read(dir.Path("journal.jsonl"), func(_ int64, e *journal.Entry) error {
+		if e.Status == batch.OK {
+			return nil
+		}
+		if n++; all || n <= shownFailures {
+			showFailure(a.Stdout, e, all)
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if n > shownFailures && !all {
+		fmt.Fprintf(a.Stdout, "\nand %d more; --failures shows all\n", n-shownFailures)
+	}
+	if text := damage.String(); text != "" {
+		fmt.Fprintf(a.Stderr, "poolwise: %s\n", text)
+	}
+	return err
+}
+
+func showFailure(w io.Writer, e *journal.Entry, whole bool) {
+	var f batch.Failure
+	if json.Unmarshal(e.Error, &f) != nil {
+		f.Type = "an error that cannot be read"
+	}
+	fmt.Fprintf(w, "\nitem %d  %s  %s\n", e.Index, e.Status, ui.Escape(string(e.Input)))
+	if !whole {
+		fmt.Fprintf(w, "  %s\n", ui.Escape(lastLine(&f)))
+		return
+	}
+	showChain(w, &f)
+}
+
+// showChain writes a failure and its causes, the first cause first.
+func showChain(w io.Writer, f *batch.Failure) {
+	if f.Cause != nil {
+		showChain(w, f.Cause)
+		fmt.Fprint(w, "\n  which led to\n\n")
+	}
+	text := f.Traceback
+	if text == "" {
+		text = f.Error()
+	} else if !strings.Contains(text, f.Type) {
+		text = f.Error() + "\n" + text
+	}
+	for _, line := range strings.Split(text, "\n") {
+		fmt.Fprintf(w, "  %s\n", ui.Escape(line))
+	}
+}
+
+// showItem tells all that is known about one item.
+func (a *App) showItem(dir *journal.Dir, index uint64) error {
+	found := false
+	_, err := journal.Read(dir.Path("journal.jsonl"), func(_ int64, e *journal.Entry) error {
+		if e.Index != index {
+			return nil
+		}
+		found = true
+		fmt.Fprintf(a.Stdout, "item %d  %s  attempt %d  worker %d  %s\n", index, e.Status, e.Attempt, e.Worker,
+			ui.Duration(time.Duration(e.Wall)))
+		if len(e.Input) > 0 {
+			fmt.Fprintf(a.Stdout, "input  %s\n", e.Input)
+		}
+		if len(e.Value) > 0 {
+			fmt.Fprintf(a.Stdout, "value  %s\n", e.Value)
+		}
+		if len(e.Error) > 0 {
+			showFailure(a.Stdout, e, true)
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the run %s ended well and kept no journal; run it with --keep to look at items", dir.ID)
+	case err != nil:
+		return err
+	case !found:
+		return fmt.Errorf("the journal of the run %s has no item %d", dir.ID, index)
+	}
+	if err := writeLog(a.Stdout, dir.Path("log/tasks.log"), &index, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
