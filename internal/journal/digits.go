@@ -3,6 +3,7 @@ package journal
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // The functions here format and read the numbers of a line. The standard
@@ -70,9 +71,8 @@ func appendUint(dst []byte, n uint64) []byte {
 	if n < 10 {
 		return append(dst, byte('0'+n))
 	}
-	var room [20]byte
 	size := decimalLen(n)
-	dst = append(dst, room[:size]...)
+	dst = slices.Grow(dst, size)[:len(dst)+size]
 	for p := dst[len(dst)-size:]; ; {
 		if n < 10 {
 			p[0] = byte('0' + n)
