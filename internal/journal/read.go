@@ -26,11 +26,11 @@ type Range struct{ Offset, Length int64 }
 // maxRanges bounds the memory for the damage of a hopeless file.
 const maxRanges = 1000
 
-// String says what is lost, for a message to the user.
+// String says what is lost, for a message to the user; "" when nothing is.
 func (d Damage) String() string {
 	switch {
 	case d.Count == 0:
-		return "no damage"
+		return ""
 	case d.Count == 1 && d.Torn:
 		return fmt.Sprintf("the last line is cut short (%d bytes)", d.Bytes)
 	}
