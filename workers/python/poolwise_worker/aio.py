@@ -38,7 +38,10 @@ class Loop:
         self.loop.add_reader(self.worker.channel.fd, self.readable)
         self.received()  # what was read together with the load frame
         while not self.done:
-            self.loop.run_forever()
+            try:
+                self.loop.run_forever()
+            except OSError:
+                self.worker.lost()  # the task closed what the loop polls
             if self.worker.forked:
                 self.worker.end_fork()
         self.loop.remove_reader(self.worker.channel.fd)

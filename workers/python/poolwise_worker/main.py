@@ -167,21 +167,32 @@ def main(fd, page_fd):
     page = mmap.mmap(page_fd, 0)
     worker = Worker(channel, memoryview(page).cast("Q"))
     try:
-        _hello(channel)
-        spec = _receive_load(channel)
-        worker.streams = output.install(channel, lambda: worker.current())
-        worker.fork_guard()
-        loading, path = perf_counter_ns(), sys.path[:]
-        worker.task, coroutine = _load(spec)
-        serve = _loop(spec, coroutine, path)
-        channel.send(ch.READY, codec.encode_object({
-            "async": coroutine, "start_ns": loading - started,
-            "import_ns": perf_counter_ns() - loading, "rss": _memory()}))
-        serve(worker, spec)
-        _finish(worker)
-        channel.send(ch.BYE)
-    except task.CannotLoad as e:
-        channel.send(ch.CANNOT, codec.encode_object(e.fields))
+        _work(worker, started)
     except ch.Closed:
         worker.lost()
     os._exit(0)
+
+
+def _work(worker, started):
+    """Say hello, load the task, serve, say goodbye."""
+    channel = worker.channel
+    _hello(channel)
+    spec = _receive_load(channel)
+    worker.streams = output.install(channel, lambda: worker.current())
+    worker.fork_guard()
+    loading, path = perf_counter_ns(), sys.path[:]
+    try:
+        worker.task, coroutine = _load(spec)
+    except task.CannotLoad as e:
+        channel.send(ch.CANNOT, codec.encode_object(e.fields))
+        return
+    serve = _loop(spec, coroutine, path)
+    channel.send(ch.READY, codec.encode_object({
+        "async": coroutine, "start_ns": loading - started,
+        "import_ns": perf_counter_ns() - loading, "rss": _memory()}))
+    serve(worker, spec)
+    # From here on poolwise waits for a few seconds only: what runs now is not
+    # the work, and may go on for ever.
+    channel.send(ch.BYE)
+    _finish(worker)
+    channel.flush()
