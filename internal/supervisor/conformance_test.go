@@ -92,6 +92,14 @@ func unquote(value []byte) (text string, err error) {
 	return text, err
 }
 
+func failureOf(t *testing.T, text []byte) (f batch.Failure) {
+	t.Helper()
+	if err := json.Unmarshal(text, &f); err != nil {
+		t.Errorf("a failure that is no JSON: %v: %q", err, text)
+	}
+	return f
+}
+
 // pythonConfig is how poolwise starts a Python worker.
 func pythonConfig(file, name, kind string, slots int, output func(batch.Output)) supervisor.Config {
 	return supervisor.Config{

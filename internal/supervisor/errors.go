@@ -102,7 +102,11 @@ func (e *StartError) Error() string {
 func (e *StartError) startFailed() string {
 	msg := fmt.Sprintf("the worker could not start: %v", e.Err)
 	if d, ok := e.Err.(*Death); ok {
-		msg = fmt.Sprintf("the worker %s before it was ready%s", d.how(), d.why())
+		was := ""
+		if d.Ended || d.Exit < 0 {
+			was = "was "
+		}
+		msg = fmt.Sprintf("the worker %s%s before it was ready%s", was, d.how(), d.why())
 		if d.LastWords != "" {
 			msg += "\n\n" + indent(d.LastWords) + "\n"
 		}

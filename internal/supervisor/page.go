@@ -57,22 +57,39 @@ func (p *page) stop() { atomic.StoreUint64(&p.words[controlWord], controlStop) }
 
 func (p *page) word(at int) uint64 { return atomic.LoadUint64(&p.words[at]) }
 
-// running appends what the slots have in hand. The words are not written as
-// one: while the worker runs, an item may be shown with the start of another.
+// running appends what the slots have in hand.
 func (p *page) running(buf []batch.Running) []batch.Running {
 	for slot := range p.slots {
-		at := pageHeader + slotWords*slot
-		key, since := p.word(at), p.word(at+1)
-		if key == 0 {
-			continue
+		if r, ok := p.inSlot(slot); ok {
+			buf = append(buf, r)
 		}
-		r := batch.Running{Slot: slot, Index: key - 1, Since: int64(since)}
-		if n := p.word(countWord); p.slots == 1 && n > 0 && !p.inStrip(&r, n) {
-			continue
-		}
-		buf = append(buf, r)
 	}
 	return buf
+}
+
+// pageReads bounds how often a slot is read that changes meanwhile. One that
+// changes so fast has nothing in hand for long.
+const pageReads = 16
+
+// inSlot returns what a slot has in hand. A worker shows nothing between two
+// items, or two chunks: if the slot is the same after the reading as before,
+// what was read between belongs together.
+func (p *page) inSlot(slot int) (r batch.Running, ok bool) {
+	at := pageHeader + slotWords*slot
+	for range pageReads {
+		key, since := p.word(at), p.word(at+1)
+		if key == 0 {
+			return r, false
+		}
+		r, ok = batch.Running{Slot: slot, Index: key - 1, Since: int64(since)}, true
+		if n := p.word(countWord); p.slots == 1 && n > 0 {
+			ok = p.inStrip(&r, n)
+		}
+		if p.word(at) == key && p.word(at+1) == since {
+			break
+		}
+	}
+	return r, ok
 }
 
 // inStrip finds the running one of n items of which r is the first. It reports

@@ -38,7 +38,7 @@ type lane struct {
 // start starts a worker. Everything must be gone again when the test ends.
 func start(t *testing.T, k Kind, task Task) *lane {
 	t.Helper()
-	nothingLeft(t)
+	NothingLeft(t)
 	l := &lane{t: t, kind: k}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

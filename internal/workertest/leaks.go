@@ -26,11 +26,12 @@ func warmUp(t *testing.T) {
 	w.Close()
 }
 
-// nothingLeft checks, when the test is over, that no goroutine, descriptor or
+// NothingLeft checks, when the test is over, that no goroutine, descriptor or
 // child is there that was not there before. What was reported as gone must be
 // gone: only goroutines are given time to end.
-func nothingLeft(t *testing.T) {
+func NothingLeft(t *testing.T) {
 	t.Helper()
+	warmUp(t)
 	before, running := descriptors(), goleak.IgnoreCurrent()
 	t.Cleanup(func() {
 		if pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); err != unix.ECHILD {
@@ -60,8 +61,8 @@ func descriptors() map[string]string {
 	return open
 }
 
-// gone waits until a process, which is no child, has ended.
-func gone(t *testing.T, pid int) {
+// Gone waits until a process, which is no child, has ended.
+func Gone(t *testing.T, pid int) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); alive(pid); {
 		if time.Now().After(deadline) {

@@ -224,11 +224,11 @@ func killTree(t *testing.T, k Kind) {
 	began := time.Now()
 	l.w.Kill()
 	l.killed(began)
-	gone(t, pid)
+	Gone(t, pid)
 }
 
 func startCancelled(t *testing.T, k Kind) {
-	nothingLeft(t)
+	NothingLeft(t)
 	why := errors.New("no longer wanted")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
@@ -239,7 +239,7 @@ func startCancelled(t *testing.T, k Kind) {
 
 // startCancelledMidway cancels at a moment that nobody chose.
 func startCancelledMidway(t *testing.T, k Kind) {
-	nothingLeft(t)
+	NothingLeft(t)
 	why := errors.New("no longer wanted")
 	for range 10 {
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -55,7 +55,6 @@ type Kind struct {
 // Run tests a kind. Its workers are the only children of the process and use
 // the only descriptors that come and go: nothing else may run beside it.
 func Run(t *testing.T, k Kind) {
-	warmUp(t)
 	for _, c := range []struct {
 		name  string
 		check func(*testing.T, Kind)
