@@ -1,10 +1,11 @@
 """Many slots on one event loop: coroutines."""
 
+import _thread
 import asyncio
 import contextvars
 from collections import deque
 from functools import partial
-from time import perf_counter_ns
+from time import perf_counter_ns, sleep
 
 from . import codec
 from .channel import CHUNK, DRAIN, Closed
@@ -31,6 +32,9 @@ class Loop:
         self.draining = False
         self.done = False
         worker.current = _current.get
+        self.printed = None  # released when text begins to wait for a newline
+        for stream in worker.streams:
+            stream.late = self.late
 
     def serve(self):
         """Run until drained, also past a task that stops the loop."""
@@ -129,6 +133,27 @@ class Loop:
                 indexes, attempts, starts, ends, values = zip(*results)
                 post_results(self.worker.channel, indexes, attempts, starts, ends, values)
             self.worker.channel.flush()
+        except Closed:
+            self.worker.lost()
+
+    def late(self):
+        """Have text sent soon, also if no item ends or the loop is blocked."""
+        if self.printed is None:
+            self.printed = _thread.allocate_lock()
+            _thread.start_new_thread(self.flusher, (self.printed,))
+            return
+        try:
+            self.printed.release()
+        except RuntimeError:
+            pass  # the flusher is about to look anyway
+
+    def flusher(self, printed):
+        try:
+            while True:
+                sleep(FLUSH_EVERY)
+                self.worker.flush_streams()
+                self.worker.channel.flush()
+                printed.acquire()
         except Closed:
             self.worker.lost()
 

@@ -8,6 +8,7 @@ poolwise drains, and is tagged with the items that were running.
 import io
 import os
 import sys
+from _thread import RLock
 
 from .channel import OUTPUT
 
@@ -26,6 +27,9 @@ class ItemStream(io.RawIOBase):
         self._held = []
         self._held_size = 0
         self._tag = None
+        # Reentrant: a signal handler may print while its thread is in write.
+        self._lock = RLock()
+        self.late = lambda: None  # called when text begins to wait for a newline
 
     def writable(self):
         return True
@@ -40,24 +44,35 @@ class ItemStream(io.RawIOBase):
         """Write to the descriptor from now on: this is a forked child."""
         self._channel = None
         self._held = []
+        self._lock = RLock()  # a thread that is not here may have held it
 
     def write(self, data):
         data = bytes(data)
         if self._channel is None:
             return os.write(self._stream, data)
         tag = self._current()
-        if tag != self._tag:
-            self.release()
-            self._tag = tag
-        self._held.append(data)
-        self._held_size += len(data)
-        if data.endswith(b"\n") or self._held_size > HOLD:
-            self.release()
+        with self._lock:
+            if tag != self._tag:
+                self._release()
+                self._tag = tag
+            self._held.append(data)
+            self._held_size += len(data)
+            whole = data.endswith(b"\n") or self._held_size > HOLD
+            if whole:
+                self._release()
+        if whole:
             self._channel.flush()
+        else:
+            self.late()
         return len(data)
 
     def release(self):
         """Queue what was held back, without sending it."""
+        if self._held:
+            with self._lock:
+                self._release()
+
+    def _release(self):
         held, self._held, self._held_size = self._held, [], 0
         if held:
             index, attempt = self._tag or (-1, 0)
