@@ -1,3 +1,5 @@
+//go:build linux || darwin
+
 package supervisor_test
 
 import (
@@ -185,12 +187,21 @@ func (w *worker) death() *supervisor.Death {
 }
 
 // printed returns what these items, and no others, are said to have printed.
-func (w *worker) printed(stream string, items ...uint64) string {
+func (w *worker) printed(stream string, by ...uint64) string {
 	var text []byte
 	for _, out := range w.output {
-		if out.Stream == stream && slices.Equal(indexesOf(out.Items), items) {
+		if out.Stream == stream && slices.Equal(indexesOf(out.Items), by) {
 			text = append(text, out.Data...)
 		}
 	}
 	return string(text)
+}
+
+// items makes first attempts of these texts, numbered from 0.
+func items(texts ...string) []batch.Item {
+	var chunk []batch.Item
+	for i, text := range texts {
+		chunk = append(chunk, item(uint64(i), text))
+	}
+	return chunk
 }

@@ -1,3 +1,5 @@
+//go:build linux || darwin
+
 // Package workertest holds the tests that any kind of worker must pass: the
 // contract of engine.Worker, point by point.
 package workertest
