@@ -161,7 +161,7 @@ func checkCase(t *testing.T, file string, c readCase, step int) {
 	if (c.note == "") != (got.notes == "") || !strings.Contains(got.notes, c.note) {
 		t.Errorf("steps of %d: notes %q, want %q", step, got.notes, c.note)
 	}
-	if (c.err == "") != (got.err == nil) || got.err != nil && !strings.Contains(got.err.Error(), c.err) {
+	if (c.err == "") != (got.err == nil) || got.err != nil && !strings.Contains(strings.ReplaceAll(got.err.Error(), stdinPlace, file), c.err) {
 		t.Errorf("steps of %d: error %v, want %q", step, got.err, c.err)
 	}
 }
