@@ -27,6 +27,8 @@ class Loop:
         self.free = list(range(slots - 1, -1, -1))
         self.waiting = deque()  # (index, attempt, value, task)
         self.tasks = set()  # the loop itself holds them weakly
+        self.jobs = [None] * slots  # what each slot has not answered yet
+        self.starting = False
         self.results = []
         self.timer = None
         self.draining = False
@@ -81,16 +83,21 @@ class Loop:
 
     def start(self):
         """Fill the free slots."""
+        if self.starting:
+            return  # an eager task has ended within create_task
+        self.starting = True
         create = self.loop.create_task
         while self.free and self.waiting:
             job, slot = self.waiting.popleft(), self.free.pop()
+            self.jobs[slot] = job
             task = create(self.run(job, slot))
             self.tasks.add(task)
             task.add_done_callback(partial(self.ended, job, slot))
+        self.starting = False
 
     def ended(self, job, slot, task):
         self.tasks.discard(task)
-        if task.cancelled():  # before its first step: run has not seen it
+        if self.jobs[slot] is job:  # cancelled before its first step: run has not seen it
             now = perf_counter_ns()
             self.record(job, slot, now, now, describe(asyncio.CancelledError()))
 
@@ -116,6 +123,7 @@ class Loop:
     def record(self, job, slot, start, end, value):
         self.worker.page[PAGE_HEADER + SLOT_WORDS * slot] = 0
         self.results.append((job[0], job[1], start, end, value))
+        self.jobs[slot] = None
         self.free.append(slot)
         if self.waiting:
             self.start()

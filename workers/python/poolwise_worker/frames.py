@@ -4,7 +4,7 @@ from _struct import calcsize, pack, unpack
 
 from . import codec
 from .channel import RESULT
-from .failure import Failure
+from .failure import Failure, printable
 
 # Flags of a chunk.
 RAW, CHUNK_INDEXES, CHUNK_ATTEMPTS = 1, 2, 4
@@ -50,7 +50,7 @@ class Chunk:
             return
         try:
             self.values = codec.scan(str(text, "utf-8"), 0)[0]
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError, StopIteration):
             self.values = [_decode(x) for x in _cut(sizes, text, 1)]
             self.doubtful = True
         if len(self.values) != n:
@@ -58,15 +58,19 @@ class Chunk:
 
     def parts(self, limit):
         """Return the chunk as parts of items that follow one another."""
-        if type(self.indexes) is range and len(self.indexes) <= limit:
-            return (self,)
-        return [self._single(i) for i in range(len(self.values))]
+        n = len(self.values)
+        if type(self.indexes) is range:
+            if 0 < n <= limit:
+                return (self,)
+            return [self._part(a, min(a + limit, n)) for a in range(0, n, limit)]
+        return [self._part(i, i + 1) for i in range(n)]
 
-    def _single(self, i):
+    def _part(self, a, b):
+        """Return the items from a to b, which follow one another."""
         part = Chunk.__new__(Chunk)
-        part.indexes = range(self.indexes[i], self.indexes[i] + 1)
-        part.attempts = self.attempts[i:i + 1] if self.attempts is not None else None
-        part.values, part.doubtful = self.values[i:i + 1], self.doubtful
+        part.indexes = range(self.indexes[a], self.indexes[a] + b - a)
+        part.attempts = self.attempts[a:b] if self.attempts is not None else None
+        part.values, part.doubtful = self.values[a:b], self.doubtful
         return part
 
 
@@ -84,8 +88,8 @@ def _decode(text):
         return codec.decode(str(text, "utf-8"))
     except RecursionError:
         reason = "nested too deeply for this interpreter"
-    except ValueError as e:
-        reason = str(e)
+    except (ValueError, StopIteration) as e:
+        reason = printable(str(e))
     return Undecodable(Failure("InvalidInput", "the item cannot be decoded: " + reason))
 
 

@@ -1,6 +1,7 @@
 """One slot: the main thread runs one item after another."""
 
 import _thread
+import sys
 from time import perf_counter_ns, sleep
 
 from . import codec
@@ -15,6 +16,7 @@ FLUSH_EVERY = 0.003
 # The flusher sleeps for good after this many idle turns, until work comes.
 IDLE_TURNS = 50
 STOP = 1  # the page's control word: start no further item
+GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 class Serial:
@@ -69,7 +71,8 @@ class Serial:
         with self.lock:
             self.chunk, self.flushed = chunk, 0
             put = self.values.append
-            self.work = work = iter(enumerate(chunk.values))
+            work = enumerate(chunk.values)  # its pairs are true, for all() in tick
+            self.work = work = work if GIL else self.until_stopped(work)
             page[COUNT] = 0
             self.strip_bytes[:8 * len(chunk.values)] = self.nought[:8 * len(chunk.values)]
             self.start = page[SINCE] = clock()
@@ -97,6 +100,18 @@ class Serial:
         self.flush()
         page[KEY] = 0
         self.busy = False
+
+    def until_stopped(self, work):
+        """Hand on the work, asking before each item whether to stop.
+
+        Without a GIL an iterator serves one thread, so that the flusher cannot
+        exhaust it.
+        """
+        page = self.worker.page
+        for item in work:
+            if page[CONTROL] == STOP:
+                return
+            yield item
 
     def flush(self):
         """Queue the results that are there."""
@@ -134,8 +149,10 @@ class Serial:
     def tick(self):
         if self.worker.page[CONTROL] == STOP:
             # Exhausting the iterator takes the items that have not been started
-            # out of the main thread's hands: a single step under the GIL.
-            list(self.work)
+            # out of the main thread's hands: a single step under the GIL, which
+            # keeps nothing, lest a collection of garbage give the GIL away.
+            if GIL:
+                all(self.work)
         self.flush()
         self.worker.flush_streams()
         self.worker.channel.flush()

@@ -1,7 +1,7 @@
 """Many slots: threads that take items from one queue."""
 
 import _thread
-from _queue import SimpleQueue
+from _queue import Empty, SimpleQueue
 from time import perf_counter_ns, sleep
 
 from . import codec
@@ -39,8 +39,11 @@ class Threads:
 
     def drain(self):
         """Take back what has not been started, and wait for the slots to end."""
-        while not self.queue.empty():
-            self.queue.get()
+        try:
+            while True:
+                self.queue.get_nowait()
+        except Empty:
+            pass
         for _ in range(self.slots):
             self.queue.put(None)
         self.ended.acquire()
