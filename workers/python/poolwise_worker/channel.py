@@ -1,7 +1,7 @@
 """Frames on the socket between poolwise and this worker."""
 
 import os
-from _thread import allocate_lock
+from _thread import RLock
 
 PROTOCOL = 1
 
@@ -24,11 +24,14 @@ class Channel:
 
     def __init__(self, fd):
         self.fd = fd
-        self.lock = allocate_lock()
+        # Reentrant, as signal handlers and finalisers of the user's may print
+        # while this thread is in the midst of a frame.
+        self.lock = RLock()
         self._in = b""
         self._at = 0
         self._out = []
         self._out_size = 0
+        self._writing = False
 
     # -- reading ---------------------------------------------------------
 
@@ -98,9 +101,9 @@ class Channel:
     def post(self, kind, *parts):
         """Queue a frame; it leaves with the next flush, or now if large."""
         size = sum(map(len, parts))
+        frame = (bytes((kind,)) + size.to_bytes(8, "little"),) + parts
         with self.lock:
-            self._out.append(bytes((kind,)) + size.to_bytes(8, "little"))
-            self._out.extend(parts)
+            self._out.extend(frame)  # one step: nothing comes in between
             self._out_size += HEADER + size
             if self._out_size >= COALESCE:
                 self._flush()
@@ -117,10 +120,16 @@ class Channel:
                 self._flush()
 
     def _flush(self):
-        out, self._out, self._out_size = self._out, [], 0
-        view = memoryview(b"".join(out))
+        if self._writing:
+            return  # a call from within the one that writes, which goes on
+        self._writing = True
         try:
-            while view:
-                view = view[os.write(self.fd, view):]
+            while self._out:
+                out, self._out, self._out_size = self._out, [], 0
+                view = memoryview(b"".join(out))
+                while view:
+                    view = view[os.write(self.fd, view):]
         except OSError as e:
             raise Closed(str(e))
+        finally:
+            self._writing = False

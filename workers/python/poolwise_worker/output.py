@@ -29,6 +29,7 @@ class ItemStream(io.RawIOBase):
         self._tag = None
         # Reentrant: a signal handler may print while its thread is in write.
         self._lock = RLock()
+        self.name = ("<stdout>", "<stderr>")[stream - STDOUT]
         self.late = lambda: None  # called when text begins to wait for a newline
 
     def writable(self):
@@ -47,9 +48,9 @@ class ItemStream(io.RawIOBase):
         self._lock = RLock()  # a thread that is not here may have held it
 
     def write(self, data):
-        data = bytes(data)
+        data = bytes(memoryview(data))  # a memoryview refuses str and int
         if self._channel is None:
-            return os.write(self._stream, data)
+            return self._write_direct(data)
         tag = self._current()
         with self._lock:
             if tag != self._tag:
@@ -64,6 +65,13 @@ class ItemStream(io.RawIOBase):
             self._channel.flush()
         else:
             self.late()
+        return len(data)
+
+    def _write_direct(self, data):
+        """Write all of it: a text stream does not look at how much was taken."""
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._stream, view):]
         return len(data)
 
     def release(self):
