@@ -7,7 +7,9 @@ through _Plain, which rebuilds them and names the path of what has no form.
 """
 
 import _json
+import os
 import sys
+from _thread import allocate_lock
 from binascii import b2a_base64
 
 from .failure import Failure, printable, type_name
@@ -51,9 +53,15 @@ def decode(text):
 
 
 class _AnyDigits:
-    """Lifts CPython's limit on digits (3.11 on): integers have any size here."""
+    """Lifts CPython's limit on digits (3.11 on): integers have any size here.
+
+    The limit is the process's: two threads must not put it back for each other.
+    """
+
+    lock = allocate_lock()
 
     def __enter__(self):
+        self.lock.acquire()
         if hasattr(sys, "set_int_max_str_digits"):
             self.limit = sys.get_int_max_str_digits()
             sys.set_int_max_str_digits(0)
@@ -61,6 +69,14 @@ class _AnyDigits:
     def __exit__(self, *_):
         if hasattr(sys, "set_int_max_str_digits"):
             sys.set_int_max_str_digits(self.limit)
+        self.lock.release()
+
+
+def _new_lock():
+    _AnyDigits.lock = allocate_lock()
+
+
+os.register_at_fork(after_in_child=_new_lock)  # another thread may have held it
 
 
 # -- values ------------------------------------------------------------------
@@ -96,14 +112,19 @@ def encode(value):
     try:
         if _is_plain(value):
             return "".join(_encode(value, 0)).encode("utf-8")
-    except (ValueError, TypeError, RecursionError):
+    except Exception:
         pass  # the long way names the spot, or manages
+    builder = _Plain()
     try:
-        plain = _Plain().convert(value, "$")
+        plain = builder.convert(value, "$")
         with _AnyDigits():
             return "".join(_encode(plain, 0)).encode("utf-8")
+    except NotSerialisable:
+        raise
     except RecursionError:
         raise NotSerialisable("$: nested too deeply") from None
+    except BaseException as e:
+        raise NotSerialisable("%s: encoding it raised %s" % (builder.at, type_name(type(e)))) from None
 
 
 def encode_or_fail(value):
@@ -111,10 +132,7 @@ def encode_or_fail(value):
     try:
         return encode(value)
     except NotSerialisable as e:
-        return Failure("NotSerialisable", "result not serialisable: %s" % e)
-    except BaseException as e:
-        return Failure("NotSerialisable", "result not serialisable: encoding it raised "
-                       + type_name(type(e)))
+        return Failure("NotSerialisable", printable("result not serialisable: %s" % e))
 
 
 def encode_failure(failure):
@@ -153,9 +171,13 @@ class _Plain:
 
     def __init__(self):
         self.open = set()  # ids of the containers around the present spot
+        self.at = "$"  # where an object's own code is being run
+
+    # Types are compared with issubclass and never isinstance, which believes
+    # what an object says of its __class__.
 
     def convert(self, v, path):
-        kind = type(v)
+        kind, self.at = type(v), path
         if kind is bool or v is None or kind is int:
             return v
         if kind is str:
@@ -165,17 +187,17 @@ class _Plain:
         convert = self.special(v)
         if convert is not None:
             return convert(v, path)
-        if isinstance(v, dict):
+        if issubclass(kind, dict):
             return self.nested(self.object, v, path)
-        if isinstance(v, (list, tuple)):
+        if issubclass(kind, (list, tuple)):
             return self.nested(self.array, v, path)
-        if isinstance(v, str):
+        if issubclass(kind, str):
             return self.text(str.__str__(v), path)
-        if isinstance(v, int):
+        if issubclass(kind, int):
             return int.__add__(v, 0)
-        if isinstance(v, float):
+        if issubclass(kind, float):
             return self.number(float.__pos__(v), path)
-        if isinstance(v, (bytes, bytearray, memoryview)):
+        if issubclass(kind, (bytes, bytearray, memoryview)):
             return {"$bytes": b2a_base64(bytes(v), newline=False).decode("ascii")}
         raise NotSerialisable(path + ": " + _kind_name(v))
 
@@ -187,19 +209,19 @@ class _Plain:
         if _is(v, "numpy", "generic"):
             return self.numpy
         if _is(v, "datetime", "date") or _is(v, "datetime", "time"):
-            return lambda v, path: v.isoformat()
+            return lambda v, path: self.text(v.isoformat(), path)
         if _is(v, "decimal", "Decimal") or _is(v, "uuid", "UUID") or _is(v, "pathlib", "PurePath"):
             return lambda v, path: self.text(str(v), path)
-        if hasattr(cls, "__dataclass_fields__"):
+        if type(getattr(cls, "__dataclass_fields__", None)) is dict:
             return lambda v, path: self.nested(self.dataclass, v, path)
         return None
 
     def text(self, v, path):
         try:
-            v.encode("utf-8")
+            str.encode(v, "utf-8")
         except UnicodeEncodeError:
             raise NotSerialisable(path + ": str with a lone surrogate") from None
-        return v
+        return str.__str__(v)
 
     def number(self, v, path):
         if v != v:
@@ -230,10 +252,10 @@ class _Plain:
         return out
 
     def key(self, key, path):
-        if isinstance(key, str):
+        if issubclass(type(key), str):
             name = self.text(str.__str__(key), path + " (a key)")
             return "$" + name if name[:1] == "$" and name.lstrip("$") == "bytes" else name
-        if isinstance(key, int) and not isinstance(key, bool):
+        if issubclass(type(key), int) and type(key) is not bool:
             with _AnyDigits():
                 return int.__repr__(int.__add__(key, 0))
         raise NotSerialisable("%s: key of type %s" % (path, _kind_name(key)))
@@ -243,7 +265,9 @@ class _Plain:
 
     def numpy(self, v, path):
         plain = v.item()
-        if type(plain) is type(v):
+        # Times in ns come out as bare numbers, which would say nothing of it.
+        bare = type(plain) is int and (_is(v, "numpy", "datetime64") or _is(v, "numpy", "timedelta64"))
+        if bare or type(plain) is type(v):
             raise NotSerialisable(path + ": " + _kind_name(v))
         return self.convert(plain, path)
 
@@ -256,7 +280,7 @@ class _Plain:
 def _is(value, module, name):
     """Tell whether value is an instance of module.name, without importing it."""
     cls = getattr(sys.modules.get(module), name, None)
-    return isinstance(cls, type) and isinstance(value, cls)
+    return isinstance(cls, type) and issubclass(type(value), cls)
 
 
 def _kind_name(value):
