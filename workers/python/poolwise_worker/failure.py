@@ -2,11 +2,10 @@
 
 import os
 
-import sys
-
 MESSAGE_LIMIT = 64 << 10  # characters of a message; the rest is cut, and said
 FRAMES_HEAD, FRAMES_TAIL = 20, 40  # frames shown of a longer traceback
-CAUSES = 16  # links of the cause chain
+CAUSES = 16  # links of the cause chain, and exceptions shown of groups
+TRACEBACK_LIMIT = 256 << 10  # characters of a traceback with all that hangs on it
 # Frames that come before the user's: the worker's, and those of an import.
 OURS = (os.path.dirname(os.path.abspath(__file__)) + os.sep, "<frozen importlib")
 
@@ -26,7 +25,10 @@ class Failure:
 
 def describe(exc):
     """Return the Failure of an exception. Never raises."""
-    return Failure(**_fields(exc, set()))
+    try:
+        return Failure(**_fields(exc, set()))
+    except BaseException:
+        return Failure(type_name(type(exc)), "(it cannot be described)")
 
 
 def _fields(exc, seen):
@@ -58,7 +60,7 @@ def type_name(cls):
 def message_of(exc):
     """Return str(exc), whatever its class does."""
     if isinstance(exc, SystemExit):
-        return "the task called sys.exit(%s)" % _exit_argument(exc)
+        return "the task called sys.exit(%s)" % exit_argument(exc)
     try:
         text = str(exc)
     except BaseException as e:
@@ -66,21 +68,18 @@ def message_of(exc):
     return printable(text)
 
 
-def _exit_argument(exc):
-    code = exc.code
-    if code is None:
-        return ""
+def exit_argument(exc):
     try:
-        return printable(repr(code))
+        return "" if exc.code is None else printable(repr(exc.code))
     except BaseException:
         return "..."
 
 
-def printable(text):
+def printable(text, limit=MESSAGE_LIMIT):
     """Return text as exact str of bounded length that has a UTF-8 form."""
-    if len(text) > MESSAGE_LIMIT:
-        left_out = len(text) - MESSAGE_LIMIT
-        text = text[:MESSAGE_LIMIT] + "... (%d more characters)" % left_out
+    text = str.__str__(text)  # a subclass may have ideas of its own
+    if len(text) > limit:
+        text = text[:limit] + "... (%d more characters)" % (len(text) - limit)
     return str.encode(text, "utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -90,25 +89,43 @@ def format_traceback(exc):
     The traceback module is not used: importing it costs 9 ms, and by the time
     it is wanted the user's folder could hide it.
     """
+    lines = []
     try:
-        frames = _frames(exc)
-        lines = ["Traceback (most recent call last):\n"] if frames else []
-        lines += _format_frames(frames)
-        lines.append(_last_line(exc))
-        for note in getattr(exc, "__notes__", None) or ():
-            lines.append(printable(str(note)) + "\n")
-        for i, sub in enumerate(getattr(exc, "exceptions", None) or ()):
-            if isinstance(sub, BaseException) and i < CAUSES:
-                text = format_traceback(sub)
-                lines.append("  %d: %s\n" % (i + 1, text.replace("\n", "\n  ")))
-        return "".join(lines).rstrip("\n")
+        _format(exc, lines, set())
     except BaseException:
-        return ""
+        pass  # what there is will do
+    return printable("".join(lines).rstrip("\n"), TRACEBACK_LIMIT)
 
 
-def _last_line(exc):
+def _format(exc, lines, seen):
+    seen.add(id(exc))
+    frames = _frames(exc)
+    if frames:
+        lines.append("Traceback (most recent call last):\n")
+        lines += _format_frames(frames)
+    lines += _last_lines(exc)
+    for note in getattr(exc, "__notes__", None) or ():
+        lines.append(printable(_text(note)) + "\n")
+    for i, sub in enumerate(getattr(exc, "exceptions", None) or ()):
+        if isinstance(sub, BaseException) and id(sub) not in seen and len(seen) < CAUSES:
+            nested = []
+            _format(sub, nested, seen)
+            lines.append("  %d: %s\n" % (i + 1, "".join(nested).rstrip("\n").replace("\n", "\n  ")))
+
+
+def _last_lines(exc):
+    """Return type and message; for a syntax error the spot before them."""
+    if isinstance(exc, SyntaxError) and type(exc.filename) is str and type(exc.lineno) is int:
+        yield _format_frame((exc.filename, exc.lineno, None), {})
     name, text = type_name(type(exc)), message_of(exc)
-    return (name + ": " + text if text else name) + "\n"
+    yield (name + ": " + text if text else name) + "\n"
+
+
+def _text(value):
+    try:
+        return str(value)
+    except BaseException as e:
+        return "(no text: its __str__ raised %s)" % type_name(type(e))
 
 
 def _frames(exc):
@@ -142,7 +159,8 @@ def _format_frames(frames):
 
 def _format_frame(frame, files):
     filename, number, name = frame
-    head = '  File "%s", line %s, in %s\n' % (printable(filename), number, name)
+    head = '  File "%s", line %s' % (printable(filename), number)
+    head += ", in %s\n" % printable(name) if name else "\n"
     if filename not in files:
         files[filename] = _source_lines(filename)
     source = files[filename]
@@ -154,6 +172,6 @@ def _format_frame(frame, files):
 def _source_lines(filename):
     try:
         with open(filename, encoding="utf-8", errors="replace") as f:
-            return f.read(4 << 20).splitlines()
-    except (OSError, ValueError):
+            return f.read(4 << 20).split("\n")
+    except Exception:  # open may be the user's own
         return []

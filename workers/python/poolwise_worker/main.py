@@ -8,7 +8,7 @@ from time import perf_counter_ns
 
 from . import channel as ch
 from . import codec, output, task
-from .failure import describe
+from .failure import describe, printable
 
 # Where the channel goes, out of the way of code that closes the small numbers.
 HIGH_FD = 900
@@ -87,7 +87,7 @@ def _hello(channel):
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     channel.send(ch.HELLO, codec.encode_object({
         "protocol": ch.PROTOCOL, "runtime": sys.implementation.name,
-        "version": sys.version.split()[0], "executable": sys.executable,
+        "version": sys.version.split()[0], "executable": printable(sys.executable or ""),
         "gil": gil, "pid": os.getpid()}))
 
 
@@ -122,8 +122,7 @@ def _load(spec):
         raise task.CannotLoad("generator", "%s is a generator function: a value that is produced"
                               " bit by bit has no JSON form; return a list" % spec["task"]["name"])
     if spec.get("init"):
-        init = task.find(module, spec["init"])
-        task._guard("%s (--init)" % spec["init"], init)
+        task.initialise(module, spec["init"])
     return func, coroutine
 
 
@@ -184,6 +183,7 @@ def _work(worker, started):
     try:
         worker.task, coroutine = _load(spec)
     except task.CannotLoad as e:
+        worker.flush_streams()
         channel.send(ch.CANNOT, codec.encode_object(e.fields))
         return
     serve = _loop(spec, coroutine, path)
