@@ -36,6 +36,14 @@ var (
 	kinds   = []kind{serial, threads, async}
 )
 
+// mostKinds is for long tables; a short run tries them on one kind.
+func mostKinds() []kind {
+	if testing.Short() {
+		return kinds[:1]
+	}
+	return kinds
+}
+
 // worker is a Python worker under test, and what it has told.
 type worker struct {
 	*supervisor.Worker

@@ -37,7 +37,7 @@ func TestWaysToPrint(t *testing.T) {
 		{"random bytes, then a megabyte", "os.write(1, b'\\x97\\xfe'); sys.stdout.write('x' * (1 << 20))",
 			"\x97\xfe" + strings.Repeat("x", 1<<20), ""},
 	} {
-		for _, kind := range kinds {
+		for _, kind := range mostKinds() {
 			t.Run(c.name+"/"+kind.name, func(t *testing.T) {
 				w := startTask(t, kind, "if x == 'print':\n  "+c.body+"\n  time.sleep(0.02)") // what tags pipes is the page
 				w.run(batch.Item{Index: 41, Attempt: 3, Data: []byte("print")})
@@ -109,7 +109,7 @@ func TestTags(t *testing.T) {
 // TestTextBeforeHang: C15. What an item has printed is there while it hangs.
 func TestTextBeforeHang(t *testing.T) {
 	for _, body := range []string{"print('progress')", "print('progress', end='')", "sys.stdout.write('progress')", "os.write(1, b'progress')"} {
-		for _, kind := range kinds {
+		for _, kind := range mostKinds() {
 			t.Run(body+"/"+kind.name, func(t *testing.T) {
 				body := body
 				if kind.name == "async" {
@@ -178,7 +178,7 @@ func TestStandardInput(t *testing.T) {
 		{"return subprocess.run(['cat']).returncode", "ok: 0"},
 		{"return os.isatty(0) or os.isatty(1) or sys.stdout.isatty()", "ok: false"},
 	} {
-		for _, kind := range kinds {
+		for _, kind := range mostKinds() {
 			t.Run(c.body+"/"+kind.name, func(t *testing.T) {
 				w := startTask(t, kind, c.body)
 				w.run(item(0, "a"), item(1, "b"), item(2, "c"))
