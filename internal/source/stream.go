@@ -73,7 +73,8 @@ type stream struct {
 }
 
 // fill appends at least one item to o, or returns why there is none: io.EOF at
-// the end, a *ReadError where the input cannot be read.
+// the end, a *ReadError where the input cannot be read. It waits for nobody
+// once there is an item; a regular file keeps nobody waiting and fills o.
 func (s *stream) fill(o *out) error {
 	for s.failed == nil {
 		if s.begun || s.begin() {
@@ -83,14 +84,19 @@ func (s *stream) fill(o *out) error {
 				s.failed = s.locate(err)
 			}
 		}
-		switch {
-		case len(o.items) > 0:
+		if len(o.items) > 0 && (o.full(0) || s.eof || !s.in.regular) {
 			return nil
-		case s.failed == nil && s.eof:
+		}
+		switch {
+		case s.failed != nil:
+		case s.eof:
 			s.failed = io.EOF
-		case s.failed == nil:
+		default:
 			s.read()
 		}
+	}
+	if len(o.items) > 0 {
+		return nil
 	}
 	return s.failed
 }
