@@ -11,8 +11,8 @@ from . import codec
 from .channel import CHUNK, DRAIN, Closed
 from .failure import describe
 from .frames import Chunk, finished, post_results
-from .main import PAGE_HEADER, SLOT_WORDS
-from .serial import FLUSH_EVERY, careful
+from .main import CONTROL, PAGE_HEADER, SLOT_WORDS
+from .serial import FLUSH_EVERY, STOP, careful
 
 _current = contextvars.ContextVar("poolwise_item", default=None)
 
@@ -86,6 +86,8 @@ class Loop:
         if self.starting:
             return  # an eager task has ended within create_task
         self.starting = True
+        if self.worker.page[CONTROL] == STOP:
+            self.waiting.clear()
         create = self.loop.create_task
         while self.free and self.waiting:
             job, slot = self.waiting.popleft(), self.free.pop()

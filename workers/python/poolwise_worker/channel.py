@@ -103,7 +103,7 @@ class Channel:
         size = sum(map(len, parts))
         frame = (bytes((kind,)) + size.to_bytes(8, "little"),) + parts
         with self.lock:
-            self._out.extend(frame)  # one step: nothing comes in between
+            self._out.extend(frame)  # one step, to a list that is never another
             self._out_size += HEADER + size
             if self._out_size >= COALESCE:
                 self._flush()
@@ -125,7 +125,8 @@ class Channel:
         self._writing = True
         try:
             while self._out:
-                out, self._out, self._out_size = self._out, [], 0
+                out, self._out_size = self._out[:], 0
+                del self._out[:len(out)]
                 view = memoryview(b"".join(out))
                 while view:
                     view = view[os.write(self.fd, view):]

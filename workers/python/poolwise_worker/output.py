@@ -27,6 +27,7 @@ class ItemStream(io.RawIOBase):
         self._held = []
         self._held_size = 0
         self._tag = None
+        self._releasing = False
         # Reentrant: a signal handler may print while its thread is in write.
         self._lock = RLock()
         self.name = ("<stdout>", "<stderr>")[stream - STDOUT]
@@ -81,12 +82,17 @@ class ItemStream(io.RawIOBase):
                 self._release()
 
     def _release(self):
-        held, self._held, self._held_size = self._held, [], 0
-        if held:
+        if self._releasing:
+            return  # a call from within the one that does it, which goes on
+        self._releasing = True
+        while self._held:
+            held, self._held_size = self._held[:], 0
+            del self._held[:len(held)]
             index, attempt = self._tag or (-1, 0)
             head = (bytes((self._stream, 0, 0, 0)) + attempt.to_bytes(4, "little")
                     + (index + 1).to_bytes(8, "little"))
             self._channel.post(OUTPUT, head, *held)
+        self._releasing = False
 
 
 def install(channel, current):

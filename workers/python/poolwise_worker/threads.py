@@ -8,8 +8,8 @@ from . import codec
 from .channel import CHUNK, DRAIN, Closed
 from .failure import describe
 from .frames import Chunk, finished, post_results
-from .main import PAGE_HEADER, SLOT_WORDS
-from .serial import FLUSH_EVERY, careful
+from .main import CONTROL, PAGE_HEADER, SLOT_WORDS
+from .serial import FLUSH_EVERY, STOP, careful
 
 
 class Threads:
@@ -56,6 +56,8 @@ class Threads:
                 job = self.queue.get()
                 if job is None:
                     break
+                if self.worker.page[CONTROL] == STOP:
+                    continue
                 self.run(job, PAGE_HEADER + SLOT_WORDS * number)
         except Closed:
             self.worker.lost()

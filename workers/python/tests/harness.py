@@ -40,7 +40,10 @@ class Answer:
     def __init__(self, index, attempt, ok, start, end, text):
         self.index, self.attempt, self.ok, self.text = index, attempt, ok, text
         self.start, self.end = start, end
-        self.value = strict(text)
+
+    @property
+    def value(self):
+        return strict(self.text)
 
     def __repr__(self):
         return "<%d: %s>" % (self.index, self.text)
@@ -124,8 +127,10 @@ class Process:
                 return None
             self._in += data
 
-    def step(self):
+    def step(self, may_end=False):
         frame = self.receive()
+        if frame is None and may_end:
+            return None
         if frame is None:
             raise AssertionError("the worker went: exit %s\n%s" % (self.process.wait(), self.text()))
         kind, body = frame
@@ -173,7 +178,7 @@ class Process:
 
     def leave(self):
         """Wait for the end of the process; return its exit status."""
-        while self.receive() is not None:
+        while self.step(may_end=True) is not None:
             pass
         return self.process.wait()
 
