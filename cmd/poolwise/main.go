@@ -5,6 +5,10 @@ import (
 	"os"
 
 	"github.com/poolwise/poolwise/internal/cli"
+	"github.com/poolwise/poolwise/internal/guardian"
 )
 
-func main() { os.Exit(cli.Main()) }
+func main() {
+	guardian.MaybeRun()
+	os.Exit(cli.Main())
+}

@@ -45,7 +45,7 @@ func (s *session) finish() error {
 		ended, exit = &engine.OutputError{Err: err}, ExitStopped
 	}
 	s.log.Close()
-	s.guardian.Close()
+	s.guardian.Release()
 	if failedStart(ended) && tried(outcome) == 0 {
 		s.dir.Remove()
 		return &ExitError{Status: ExitUsage, Err: explainEnd(ended, s)}

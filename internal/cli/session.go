@@ -216,7 +216,7 @@ func (s *session) discard() {
 		s.target.Abort()
 	}
 	if s.guardian != nil {
-		s.guardian.Close()
+		s.guardian.Release()
 	}
 	if s.journal != nil {
 		s.journal.CloseUnsynced()
