@@ -17,13 +17,13 @@ func (s *session) describe() *journal.Info {
 	info := &journal.Info{
 		ID: s.dir.ID, Command: s.app.Args, Dir: s.app.Dir, Inputs: s.inv.inputs, From: s.format.String(),
 		Plan: s.plan.String(), Started: s.begun, State: journal.Running,
-		Output: journal.Output{Format: s.flags.format, OnError: s.flags.onError, Unordered: s.flags.unordered},
+		Output: journal.Output{Format: s.flags.format.value, OnError: s.flags.onError.value, Unordered: s.flags.unordered},
 	}
 	info.Task.Name = s.inv.task.Name
 	if s.flags.output != "" {
 		info.Output.Path = s.app.path(s.flags.output)
 	}
-	if s.flags.plan == "auto" {
+	if s.flags.plan.plan == nil {
 		info.Why = "one process for each usable CPU"
 	}
 	s.task.describe(info)

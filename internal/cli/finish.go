@@ -113,7 +113,7 @@ func lastLine(f *batch.Failure) string {
 
 // planText is the plan as the summary shows it.
 func (s *session) planText() string {
-	if s.flags.plan == "auto" {
+	if s.flags.plan.plan == nil {
 		return fmt.Sprintf("%s (one for each usable CPU: %.3g by %s; choosing by measurement is not there yet)",
 			s.plan, s.cpus.Usable, s.cpus.Bound)
 	}

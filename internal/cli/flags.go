@@ -3,31 +3,34 @@ package cli
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/poolwise/poolwise/plan"
 )
 
 // runFlags are the flags of run.
 type runFlags struct {
-	from      string
+	from      choice
 	output    string
-	format    string
-	onError   string
+	format    choice
+	onError   choice
 	unordered bool
-	plan      string
+	plan      planFlag
 	chunk     int
 	window    int
 	init      string
 	shell     bool
 	stdin     bool
 	keepEmpty bool
-	cr        string
+	cr        choice
 	maxItem   size
 	cpus      float64
 	python    string
-	progress  string
+	progress  choice
 	quiet     bool
 	dryRun    bool
 	keep      bool
@@ -57,23 +60,28 @@ var tuningFlags = func() map[string]bool {
 
 func (f *runFlags) add(s *pflag.FlagSet) {
 	f.maxItem = defaultMaxItem
-	s.StringVar(&f.from, "from", "auto", "what the inputs are: auto|lines|nul|jsonl|json|csv|tsv, or paths: the arguments and globs themselves")
+	f.from = oneOf("auto", "lines", "nul", "jsonl", "json", "csv", "tsv", "paths")
+	f.format = oneOf("values", "records")
+	f.onError = oneOf("omit", "null")
+	f.cr = oneOf("auto", "strip", "keep")
+	f.progress = oneOf("auto", "bar", "lines", "json", "none")
+	s.Var(&f.from, "from", "what the inputs are: auto|lines|nul|jsonl|json|csv|tsv, or paths: the arguments and globs themselves")
 	s.StringVarP(&f.output, "output", "o", "", "write the results to this `FILE`, complete or not at all (default: standard output)")
-	s.StringVar(&f.format, "format", "values", "of the results: values|records")
-	s.StringVar(&f.onError, "on-error", "omit", "what stands for a failed item among the values: omit|null")
+	s.Var(&f.format, "format", "of the results: values|records")
+	s.Var(&f.onError, "on-error", "what stands for a failed item among the values: omit|null")
 	s.BoolVar(&f.unordered, "unordered", false, "write results as they complete, not in input order")
-	s.StringVar(&f.plan, "plan", "auto", "serial, threads:N, processes:N, async:N, or PxN:KIND for N slots in each of P processes;\nauto is processes:<usable CPUs>")
+	s.Var(&f.plan, "plan", "serial, threads:N, processes:N, async:N, or PxN:KIND for N slots in each of P processes;\nauto is processes:<usable CPUs>")
 	s.IntVar(&f.chunk, "chunk", 0, "items handed over in one message (default: a few milliseconds of work)")
 	s.IntVar(&f.window, "window", 0, "chunks that a worker may hold (default: adapted)")
 	s.StringVar(&f.init, "init", "", "call this `FUNC` of the task's module once in each worker, before its first item")
 	s.BoolVar(&f.shell, "shell", false, "the command is a line for /bin/sh; each inserted item is quoted")
 	s.BoolVar(&f.stdin, "stdin", false, "give the item to the command on its standard input")
 	s.BoolVar(&f.keepEmpty, "keep-empty", false, "an empty line is an item too")
-	s.StringVar(&f.cr, "cr", "auto", "a carriage return at the end of a line: auto|strip|keep; auto strips where the first lines all have one")
+	s.Var(&f.cr, "cr", "a carriage return at the end of a line: auto|strip|keep; auto strips where the first lines all have one")
 	s.Var(&f.maxItem, "max-item", "largest item, such as 64MiB; a larger one fails")
 	s.Float64Var(&f.cpus, "cpus", 0, "use at most this many CPUs (default: all that this process may use)")
 	s.StringVar(&f.python, "python", "", "interpreter: a `PATH` or a name (default: the active virtual environment's, else python3)")
-	s.StringVar(&f.progress, "progress", "auto", "auto|bar|lines|json|none")
+	s.Var(&f.progress, "progress", "how the run is shown: auto|bar|lines|json|none")
 	s.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, and no summary unless something failed")
 	s.BoolVar(&f.dryRun, "dry-run", false, "show what would be run, and run nothing")
 	s.BoolVar(&f.keep, "keep", false, "keep the whole run directory, also when all went well")
@@ -106,16 +114,6 @@ const envPrefix = "POOLWISE_"
 
 // check refuses values that no run can have.
 func (f *runFlags) check(task *taskSpec) error {
-	for _, c := range []struct{ flag, value, allowed string }{
-		{"format", f.format, "values|records"},
-		{"on-error", f.onError, "omit|null"},
-		{"cr", f.cr, "auto|strip|keep"},
-		{"progress", f.progress, "auto|bar|lines|json|none"},
-	} {
-		if !oneOf(c.value, c.allowed) {
-			return usagef("--%s %q: it is one of %s", c.flag, c.value, c.allowed)
-		}
-	}
 	switch {
 	case f.chunk < 0 || f.chunk > 1<<20:
 		return usagef("--chunk %d: it is between 1 and %d", f.chunk, 1<<20)
@@ -135,14 +133,53 @@ func (f *runFlags) check(task *taskSpec) error {
 	return nil
 }
 
-func oneOf(value, allowed string) bool {
-	for _, a := range strings.Split(allowed, "|") {
-		if value == a {
-			return true
-		}
-	}
-	return false
+// choice is a flag for one of several words; the first is its default.
+type choice struct {
+	value   string
+	allowed []string
 }
+
+func oneOf(words ...string) choice { return choice{value: words[0], allowed: words} }
+
+// Set takes one of the words.
+func (c *choice) Set(text string) error {
+	if !slices.Contains(c.allowed, text) {
+		return fmt.Errorf("%q is not one of %s", text, strings.Join(c.allowed, ", "))
+	}
+	c.value = text
+	return nil
+}
+
+// String returns the chosen word.
+func (c *choice) String() string { return c.value }
+
+// Type is what --help shows.
+func (c *choice) Type() string { return "WORD" }
+
+// planFlag is a flag for a plan; nil means auto.
+type planFlag struct{ plan *plan.Plan }
+
+// Set reads plan notation, or auto.
+func (p *planFlag) Set(text string) error {
+	p.plan = nil
+	if text == "auto" {
+		return nil
+	}
+	got, err := plan.Parse(text)
+	p.plan = &got
+	return err
+}
+
+// String shows the plan.
+func (p *planFlag) String() string {
+	if p.plan == nil {
+		return "auto"
+	}
+	return p.plan.String()
+}
+
+// Type is what --help shows.
+func (p *planFlag) Type() string { return "PLAN" }
 
 // size is a flag for a number of bytes: 100, 64k, 1MiB, 2GB.
 type size int64

@@ -56,4 +56,3 @@ func (t *commandTask) dryRun(w io.Writer, src engine.Source) error {
 		}
 	}
 }
-

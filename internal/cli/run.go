@@ -122,15 +122,12 @@ func (s *session) onSignals() (stop func()) {
 	}
 }
 
-// choosePlan reads --plan and refuses what cannot be.
+// choosePlan takes --plan and refuses what cannot be.
 func choosePlan(f *runFlags, task *taskSpec, workers int) (plan.Plan, error) {
-	if f.plan == "auto" {
+	if f.plan.plan == nil {
 		return plan.Plan{Processes: workers, Slots: 1, Kind: plan.Processes}, nil
 	}
-	p, err := plan.Parse(f.plan)
-	if err != nil {
-		return p, usagef("--plan %w", err)
-	}
+	p := *f.plan.plan
 	switch {
 	case p.Kind == plan.Interpreters:
 		return p, usagef("--plan %s: interpreters are not available yet; use processes:%d", p, p.Total())

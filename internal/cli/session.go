@@ -72,7 +72,7 @@ func (a *App) prepare(ctx context.Context, f *runFlags, inv *invocation) (*sessi
 	var err error
 	s.system = machine.Here(a.Env)
 	s.cpus = s.system.CPUs(f.cpus)
-	if s.mode, err = ui.ParseMode(f.progress); err != nil {
+	if s.mode, err = ui.ParseMode(f.progress.value); err != nil {
 		return nil, usagef("--progress %w", err)
 	}
 	if s.plan, err = choosePlan(f, &inv.task, s.cpus.Workers); err != nil {
@@ -121,10 +121,10 @@ func (s *session) checkOutput() error {
 func (s *session) openSource() error {
 	f := s.flags
 	var err error
-	if s.format, err = source.ParseFormat(f.from); err != nil {
+	if s.format, err = source.ParseFormat(f.from.value); err != nil {
 		return usagef("--from %w", err)
 	}
-	cr, err := source.ParseCRMode(f.cr)
+	cr, err := source.ParseCRMode(f.cr.value)
 	if err != nil {
 		return usagef("--cr %w", err)
 	}
@@ -174,14 +174,14 @@ func (s *session) open() error {
 		return usagef("%w", err)
 	}
 	s.sink = sink.New(sink.Options{
-		Format: sinkFormats[f.format], Unordered: f.unordered, OnError: sinkErrors[f.onError],
+		Format: sinkFormats[f.format.value], Unordered: f.unordered, OnError: sinkErrors[f.onError.value],
 		Command: s.inv.task.isCommand(), Out: s.target, Journal: s.journal, Dir: s.dir.Path("."),
 		Room: func() { s.engine.SinkReady() },
 		Fail: func(err error) { s.engine.Stop(&engine.OutputError{Err: err}) },
 	})
 	s.engine = engine.New(engine.Config{
 		Plan: s.plan, Chunk: f.chunk, Window: f.window, Source: s.source, Start: s.task.start,
-		Journal: s.journal, Sink: s.sink, KeepInput: f.format == "records",
+		Journal: s.journal, Sink: s.sink, KeepInput: f.format.value == "records",
 		Grace: grace, Origin: monotonic(), Note: s.note,
 	})
 	term, _ := s.system.Getenv("TERM")
