@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -73,11 +74,17 @@ func (a *App) run(ctx context.Context, f *runFlags, inv *invocation) error {
 	// The lanes block in system calls on threads of their own; with fewer
 	// processors than lanes they would wait for each other.
 	runtime.GOMAXPROCS(max(4, s.plan.Processes+2))
+	// What is held is bounded and small, so collecting less often costs little
+	// memory, and saves a twentieth of the time of a million short items.
+	debug.SetGCPercent(gcPercent)
 	stop := s.onSignals()
 	s.execute()
 	stop()
 	return s.finish()
 }
+
+// gcPercent lets the heap grow to five times what is in use.
+const gcPercent = 400
 
 // signalError is the cause of a stop by a signal.
 type signalError struct{ signal os.Signal }

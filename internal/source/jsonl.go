@@ -22,6 +22,9 @@ var errNotUTF8 = errors.New("the JSON text is not UTF-8")
 // checkJSON returns what is wrong with data as one JSON value, or nil. at is
 // the byte where it goes wrong.
 func checkJSON(data []byte) (at int, err error) {
+	if isWhole(data) {
+		return 0, nil
+	}
 	if shallow(data) && gjson.ValidBytes(data) {
 		if !utf8.Valid(data) {
 			return firstInvalid(data), errNotUTF8
@@ -37,6 +40,20 @@ func checkJSON(data []byte) (at int, err error) {
 		return firstInvalid(data), errNotUTF8
 	}
 	return 0, err
+}
+
+// isWhole recognises numbers such as 0 and 1234567, of which many inputs
+// consist, in a tenth of the time that the validator takes.
+func isWhole(data []byte) bool {
+	if len(data) == 0 || (data[0] == '0' && len(data) > 1) {
+		return false
+	}
+	for _, c := range data {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 func shallow(data []byte) bool {
