@@ -1,0 +1,3 @@
+module github.com/poolwise/poolwise/benchmarks
+
+go 1.26
