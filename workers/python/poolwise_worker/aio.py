@@ -4,11 +4,10 @@ import _thread
 import asyncio
 import contextvars
 from collections import deque
-from functools import partial
 from time import perf_counter_ns, sleep
 
-from . import codec
 from .channel import CHUNK, DRAIN, Closed
+from .codec import SCALARS
 from .failure import describe
 from .frames import Chunk, finished, post_results
 from .main import CONTROL, PAGE_HEADER, SLOT_WORDS
@@ -26,14 +25,14 @@ class Loop:
         self.slots = slots
         self.free = list(range(slots - 1, -1, -1))
         self.waiting = deque()  # (index, attempt, value, task)
-        self.tasks = set()  # the loop itself holds them weakly
         self.jobs = [None] * slots  # what each slot has not answered yet
+        self.tasks = [None] * slots  # the loop itself holds them weakly
         self.starting = False
         self.results = []
         self.timer = None
         self.draining = False
         self.done = False
-        worker.current = _current.get
+        worker.current = self.current
         self.printed = None  # released when text begins to wait for a newline
         for stream in worker.streams:
             stream.late = self.late
@@ -51,6 +50,10 @@ class Loop:
             if self.worker.forked:
                 self.worker.end_fork()
         self.loop.remove_reader(self.worker.channel.fd)
+
+    def current(self):
+        job = _current.get()
+        return job and job[:2]
 
     def readable(self):
         try:
@@ -88,18 +91,21 @@ class Loop:
         self.starting = True
         if self.worker.page[CONTROL] == STOP:
             self.waiting.clear()
-        create = self.loop.create_task
+        create, ended = self.loop.create_task, self.ended
         while self.free and self.waiting:
             job, slot = self.waiting.popleft(), self.free.pop()
             self.jobs[slot] = job
             task = create(self.run(job, slot))
-            self.tasks.add(task)
-            task.add_done_callback(partial(self.ended, job, slot))
+            self.tasks[slot] = task
+            task.add_done_callback(ended)
         self.starting = False
 
-    def ended(self, job, slot, task):
-        self.tasks.discard(task)
-        if self.jobs[slot] is job:  # cancelled before its first step: run has not seen it
+    def ended(self, task):
+        if not task.cancelled() or task not in self.tasks:
+            return
+        slot = self.tasks.index(task)
+        job = self.jobs[slot]
+        if job is not None:  # cancelled before its first step: run has not seen it
             now = perf_counter_ns()
             self.record(job, slot, now, now, describe(asyncio.CancelledError()))
 
@@ -107,13 +113,12 @@ class Loop:
         index, attempt, value, task = job
         word = PAGE_HEADER + SLOT_WORDS * slot
         page = self.worker.page
-        _current.set((index, attempt))
-        start = perf_counter_ns()
-        page[word + 1] = start
+        _current.set(job)
+        page[word + 1] = start = perf_counter_ns()
         page[word] = index + 1
         try:
             value = await task(value)
-            if type(value) not in codec.SCALARS:
+            if type(value) not in SCALARS:
                 value = finished(value)
         except BaseException as e:
             value = describe(e)
@@ -131,7 +136,8 @@ class Loop:
             self.start()
         if self.timer is None:
             self.timer = self.loop.call_later(FLUSH_EVERY, self.flush)
-        self.finish_if_drained()
+        if self.draining:
+            self.finish_if_drained()
 
     def flush(self):
         """Send the results that are there."""

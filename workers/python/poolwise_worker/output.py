@@ -45,13 +45,14 @@ class ItemStream(io.RawIOBase):
     def go_direct(self):
         """Write to the descriptor from now on: this is a forked child."""
         self._channel = None
-        self._held = []
+        self._held, self._held_size = [], 0
         self._lock = RLock()  # a thread that is not here may have held it
 
     def write(self, data):
         data = bytes(memoryview(data))  # a memoryview refuses str and int
         if self._channel is None:
-            return self._write_direct(data)
+            self._hold_direct(data)
+            return len(data)
         tag = self._current()
         with self._lock:
             if tag != self._tag:
@@ -68,12 +69,23 @@ class ItemStream(io.RawIOBase):
             self.late()
         return len(data)
 
-    def _write_direct(self, data):
-        """Write all of it: a text stream does not look at how much was taken."""
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self._stream, view):]
-        return len(data)
+    def _hold_direct(self, data):
+        """Keep lines whole: others write to the same pipe."""
+        with self._lock:
+            self._held.append(data)
+            self._held_size += len(data)
+            if data.endswith(b"\n") or self._held_size > HOLD:
+                self.flush()
+
+    def flush(self):
+        """In a forked child, write what was held; else it leaves by itself."""
+        if self._channel is not None or not self._held:
+            return
+        with self._lock:
+            view = memoryview(b"".join(self._held))
+            self._held, self._held_size = [], 0
+            while view:  # a text stream does not look at how much was taken
+                view = view[os.write(self._stream, view):]
 
     def release(self):
         """Queue what was held back, without sending it."""
