@@ -94,6 +94,9 @@ func (a *App) cacheDir() string {
 
 func printError(w io.Writer, err error) { fmt.Fprintf(w, "poolwise: %v\n", err) }
 
+// version is set when the program is built by make.
+var version = "unknown"
+
 func (a *App) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "poolwise",
@@ -102,6 +105,7 @@ func (a *App) root() *cobra.Command {
 memory, and accounts for every one of them.
 
 ` + exitHelp(),
+		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.ArbitraryArgs,

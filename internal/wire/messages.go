@@ -1,6 +1,11 @@
 package wire
 
-import "github.com/poolwise/poolwise/internal/batch"
+import (
+	"strconv"
+
+	"github.com/poolwise/poolwise/internal/batch"
+	"github.com/poolwise/poolwise/internal/jsontext"
+)
 
 // The bodies of the frames that are JSON objects. A reader skips fields that it
 // does not know.
@@ -15,6 +20,29 @@ type LoadBody struct {
 	// Init names a function of the task's module that is called once, before
 	// the first item; empty for none.
 	Init string `json:"init,omitempty"`
+}
+
+// MarshalJSON writes names byte for byte: a path need not be UTF-8, and
+// encoding/json would replace what is not.
+func (l LoadBody) MarshalJSON() ([]byte, error) {
+	out := []byte(`{"task":{`)
+	for _, f := range []struct{ name, value string }{{"file", l.Task.File}, {"module", l.Task.Module}} {
+		if f.value != "" {
+			out = append(out, `"`+f.name+`":`...)
+			out = append(jsontext.AppendQuoted(out, []byte(f.value)), ',')
+		}
+	}
+	out = append(out, `"name":`...)
+	out = jsontext.AppendQuoted(out, []byte(l.Task.Name))
+	out = append(out, `},"kind":`...)
+	out = jsontext.AppendQuoted(out, []byte(l.Kind))
+	out = append(out, `,"slots":`...)
+	out = strconv.AppendInt(out, int64(l.Slots), 10)
+	if l.Init != "" {
+		out = append(out, `,"init":`...)
+		out = jsontext.AppendQuoted(out, []byte(l.Init))
+	}
+	return append(out, '}'), nil
 }
 
 // TaskRef names a function: in a file, or in a module that can be imported.
