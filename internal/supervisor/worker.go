@@ -181,7 +181,7 @@ func (w *Worker) Hello() wire.HelloBody { return w.hello }
 // Ready returns what the worker said of its start.
 func (w *Worker) Ready() wire.ReadyBody { return w.ready }
 
-// Submit queues a chunk and sends as much as the worker takes at once.
+// Submit queues a chunk; Wait sends it, with all others queued by then.
 func (w *Worker) Submit(chunk []batch.Item) error {
 	if w.state != serving {
 		return errors.New("the worker takes no more items")
@@ -191,7 +191,6 @@ func (w *Worker) Submit(chunk []batch.Item) error {
 		w.sent = 0
 	}
 	w.out = wire.AppendChunk(w.out, chunk)
-	w.write()
 	return w.writeErr
 }
 
@@ -242,6 +241,7 @@ func (w *Worker) Wait() ([]batch.Result, error) {
 		return nil, io.EOF
 	}
 	w.results.Reset()
+	w.write() // all chunks that were submitted meanwhile, at once
 	for {
 		if results, told, err := w.take(); told {
 			return results, err
