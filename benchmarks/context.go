@@ -23,6 +23,9 @@ func facts(ctx context.Context, s *Setup, command string, loadBefore string) [][
 		line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 		return line
 	}
+	if s.Version == "" {
+		s.Version = first("git", "-C", s.Here, "describe", "--tags", "--always", "--dirty") + ", " + runtime.Version()
+	}
 	tools := []string{first("xargs", "--version")}
 	if s.NoParallel == "" {
 		tools = append(tools, first("parallel", "--version"))
@@ -30,7 +33,7 @@ func facts(ctx context.Context, s *Setup, command string, loadBefore string) [][
 	return [][2]string{
 		{"made by", "`" + command + "`"},
 		{"date", time.Now().UTC().Format("2006-01-02 15:04 UTC")},
-		{"poolwise", first("git", "-C", s.Here, "describe", "--tags", "--always", "--dirty") + ", " + runtime.Version()},
+		{"poolwise", s.Version},
 		{"machine", fmt.Sprintf("%d usable CPUs, %s, %s of memory", runtime.NumCPU(), cpuModel(), memory())},
 		{"system", first("uname", "-srm")},
 		{"load average", loadBefore + " before, " + load() + " after (1, 5, 15 minutes)"},

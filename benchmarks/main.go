@@ -51,6 +51,7 @@ func measure(ctx context.Context, args []string) error {
 		*program, err = build(ctx, here)
 	} else {
 		*program, err = filepath.Abs(*program)
+		setup.Version = "the program given as -poolwise"
 	}
 	if err != nil {
 		return err

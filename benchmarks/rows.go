@@ -34,6 +34,7 @@ type Row struct {
 type Setup struct {
 	Here     string // the folder of this module
 	Poolwise string // the program
+	Version  string // of the program; empty: that of this checkout
 	Python   string // the interpreter of both sides
 	// NoParallel says why GNU parallel is missing, if it is.
 	NoParallel string
