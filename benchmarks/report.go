@@ -114,7 +114,7 @@ scripts and the budgets are in [benchmarks/](../benchmarks/).
 Every figure is of a whole process, from its start to its end, wall time. The contenders of a row take turns, in an order that rotates
 from round to round, after one run of each that does not count; a figure is the median of the runs. Both sides run the same
 task file on the same interpreter. poolwise reads its items from a file of JSON lines, writes every result to a file in input
-order and keeps its journal on disk, with times of each item; the Python peers take their items from a ` + "`range`" + ` and collect the results in a list,
+order and keeps its journal on disk, with times of each item; the Python peers take their items from a ` + "`range`" + ` and collect the results in a list (but for one that says otherwise),
 as they are commonly used. "CPU" is of the process and all of its children. Outputs are checked. Where the machine is shared with other work,
 trust the ratios and not the times.
 
