@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -49,10 +50,13 @@ func (c *capture) write(data []byte, open func() (*os.File, string, error)) erro
 	return err
 }
 
-func (c *capture) close() {
-	if c.file != nil {
-		c.file.Close()
+// close makes sure that the file is on the disk: the journal will say that it
+// is.
+func (c *capture) close() error {
+	if c.file == nil {
+		return nil
 	}
+	return errors.Join(c.file.Sync(), c.file.Close())
 }
 
 // appendJSON appends the output as JSON: a string, bytes that are no text as
@@ -96,12 +100,51 @@ func (e *excerpt) write(data []byte) {
 	}
 }
 
-// text is what was kept.
-func (e *excerpt) text() []byte { return append(e.head[:len(e.head):len(e.head)], e.tail...) }
+// text is what was kept, and how many bytes between its halves were not. A
+// character at the cut is left out whole: half of one would turn text into
+// bytes.
+func (e *excerpt) text() (kept []byte, cut int64) {
+	head, tail := e.head, e.tail
+	if e.cut > 0 {
+		head, tail = trimEnd(head), trimStart(tail)
+	}
+	cut = e.cut + int64(len(e.head)-len(head)+len(e.tail)-len(tail))
+	return append(head[:len(head):len(head)], tail...), cut
+}
 
-// lastLine is the last line that is not blank, as far as a message needs it.
+// trimEnd cuts a character of which only the beginning is there.
+func trimEnd(text []byte) []byte {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		at := len(text) - n
+		if utf8.RuneStart(text[at]) {
+			if !utf8.FullRune(text[at:]) {
+				return text[:at]
+			}
+			break
+		}
+	}
+	return text
+}
+
+// trimStart cuts a character of which only the end is there.
+func trimStart(text []byte) []byte {
+	n := 0
+	for n < utf8.UTFMax-1 && n < len(text) && !utf8.RuneStart(text[n]) {
+		n++
+	}
+	return text[n:]
+}
+
+// lineLimit is how much of a command's last line a message needs, in bytes.
+const lineLimit = 300
+
+// lastLine is the last line that is not blank.
 func (e *excerpt) lastLine() string {
-	data := bytes.TrimSpace(e.text())
-	line := data[bytes.LastIndexByte(data, '\n')+1:]
-	return strings.ToValidUTF8(string(line[:min(len(line), 300)]), "\uFFFD")
+	kept, _ := e.text()
+	kept = bytes.TrimSpace(kept)
+	line := kept[bytes.LastIndexByte(kept, '\n')+1:]
+	if len(line) > lineLimit {
+		line = trimEnd(line[:lineLimit])
+	}
+	return strings.ToValidUTF8(string(line), "\uFFFD")
 }

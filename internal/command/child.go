@@ -4,9 +4,7 @@ package command
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"strings"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 
 // drain is how long a command's pipes may stay open after its end before the
 // item is over all the same: what holds them is a process that it left behind.
+// Long enough for one that is just ending, short enough not to be felt.
 const drain = 50 * time.Millisecond
 
 // child is one running command.
@@ -33,16 +32,25 @@ type child struct {
 	stderr excerpt
 
 	exited     bool
-	drainUntil int64 // when the pipes have to be at their end; -1 while it runs
+	drainUntil int64  // when the pipes have to be at their end, once it has exited
+	owed       [2]int // bytes that were in them when it exited
 }
 
-// over reports whether nothing more is to come.
+func (c *child) running() batch.Running {
+	return batch.Running{Index: c.item.Index, Attempt: c.item.Attempt, Since: c.start}
+}
+
+// over reports whether nothing more is to come. What the command itself wrote
+// is read whatever the time.
 func (c *child) over() bool {
 	if !c.exited {
 		return false
 	}
-	return c.out[0] < 0 && c.out[1] < 0 || proc.Now() >= c.drainUntil
+	return c.settled(0) && c.settled(1) || c.settledFor(0) && c.settledFor(1) && proc.Now() >= c.drainUntil
 }
+
+func (c *child) settled(i int) bool    { return c.out[i] < 0 }
+func (c *child) settledFor(i int) bool { return c.out[i] < 0 || c.owed[i] <= 0 }
 
 // timeout is how long poll may wait, in milliseconds.
 func (c *child) timeout() int {
@@ -52,11 +60,25 @@ func (c *child) timeout() int {
 	return int(max(time.Duration(c.drainUntil-proc.Now())/time.Millisecond+1, 0))
 }
 
-func (c *child) closeAll() {
+// exit is called once, when the command has ended.
+func (c *child) exit() {
+	c.exited, c.drainUntil = true, proc.Now()+int64(drain)
+	closeFD(&c.in)
+	for i, fd := range c.out {
+		if fd < 0 {
+			continue
+		}
+		if n, err := unix.IoctlGetInt(fd, bytesWaiting); err == nil {
+			c.owed[i] = n
+		}
+	}
+}
+
+// closePipes closes our ends.
+func (c *child) closePipes() {
 	closeFD(&c.in)
 	closeFD(&c.out[0])
 	closeFD(&c.out[1])
-	c.stdout.close()
 }
 
 func closeFD(fd *int) {
@@ -65,6 +87,66 @@ func closeFD(fd *int) {
 		*fd = -1
 	}
 }
+
+// begin starts the command of an item. When that is not possible it returns
+// the item's result.
+func (w *Worker) begin(it batch.Item) []batch.Result {
+	c := &child{item: it, start: proc.Now(), in: -1, out: [2]int{-1, -1}}
+	path, argv, stdin, err := w.cfg.Template.Expand(&it)
+	if err == nil {
+		c.input = stdin
+		if err = w.spawn(c, path, argv); err == nil {
+			w.child = c
+			w.setRunning(c)
+			return nil
+		}
+		err = startFailure(argv[0], err)
+	}
+	var f *batch.Failure
+	if !errors.As(err, &f) {
+		f = &batch.Failure{Type: "StartFailed", Message: err.Error()}
+	}
+	return w.result(batch.Result{
+		Index: it.Index, Attempt: it.Attempt, Status: batch.Failed,
+		Start: c.start, End: proc.Now(), Error: failureJSON(f),
+	})
+}
+
+// spawn starts a command with pipes for its output.
+func (w *Worker) spawn(c *child, path string, argv []string) (err error) {
+	theirs := [3]int{-1, -1, -1}
+	defer func() {
+		for i := range theirs {
+			closeFD(&theirs[i])
+		}
+		if err != nil {
+			c.closePipes()
+		}
+	}()
+	for i := range c.out {
+		if c.out[i], theirs[1+i], err = proc.Pipe(); err != nil {
+			return err
+		}
+	}
+	stdin := w.null
+	if len(c.input) > 0 {
+		if theirs[0], c.in, err = stdinPipe(); err != nil {
+			return err
+		}
+		stdin = theirs[0]
+	}
+	n := len(w.env)
+	w.env[n-2] = itemVariable(c.item.Index)
+	w.env[n-1] = attemptVariable + strconv.FormatUint(uint64(c.item.Attempt), 10)
+	c.proc, err = start(path, argv, &syscall.ProcAttr{
+		Dir: w.cfg.Dir, Env: w.env, Files: []uintptr{uintptr(stdin), uintptr(theirs[1]), uintptr(theirs[2])},
+	})
+	return err
+}
+
+// itemVariable tells a command which item it is run for, and the guardian
+// whose child a process is.
+func itemVariable(index uint64) string { return indexVariable + strconv.FormatUint(index, 10) }
 
 // stdinPipe returns the end for the child, which blocks, and ours, which does
 // not.
@@ -76,165 +158,7 @@ func stdinPipe() (theirs, ours int, err error) {
 	if err = errors.Join(unix.SetNonblock(theirs, false), unix.SetNonblock(ours, true)); err != nil {
 		unix.Close(theirs)
 		unix.Close(ours)
+		return -1, -1, err
 	}
-	return theirs, ours, err
-}
-
-// poll waits for the child, or for Wake when there is none, and moves what can
-// be moved.
-func (w *Worker) poll() (woken bool, err error) {
-	fds := [5]unix.PollFd{{Fd: int32(w.waker.FD), Events: unix.POLLIN}}
-	n, timeout := 1, -1
-	if c := w.child; c != nil {
-		end := -1
-		if !c.exited {
-			end = c.proc.EndFD
-		}
-		fds[1] = unix.PollFd{Fd: int32(end), Events: unix.POLLIN}
-		fds[2] = unix.PollFd{Fd: int32(c.out[0]), Events: unix.POLLIN}
-		fds[3] = unix.PollFd{Fd: int32(c.out[1]), Events: unix.POLLIN}
-		fds[4] = unix.PollFd{Fd: int32(c.in), Events: unix.POLLOUT}
-		n, timeout = len(fds), c.timeout()
-	}
-	if _, err := proc.Poll(fds[:n], timeout); err != nil {
-		return false, err
-	}
-	if fds[0].Revents != 0 {
-		w.waker.Clear()
-		woken = true
-	}
-	if c := w.child; c != nil {
-		if fds[4].Revents != 0 {
-			c.feed()
-		}
-		for i := range c.out {
-			if fds[2+i].Revents != 0 {
-				if err := w.read(c, i); err != nil {
-					return woken, err
-				}
-			}
-		}
-		if fds[1].Revents != 0 && !c.exited {
-			c.exited, c.drainUntil = true, proc.Now()+int64(drain)
-			closeFD(&c.in)
-		}
-	}
-	return woken, nil
-}
-
-// feed writes to the command's standard input. A command that does not read is
-// not at fault.
-func (c *child) feed() {
-	n, err := unix.Write(c.in, c.input)
-	if n > 0 {
-		c.input = c.input[n:]
-	}
-	if len(c.input) == 0 || (err != nil && err != unix.EAGAIN && err != unix.EINTR) {
-		closeFD(&c.in)
-	}
-}
-
-// read takes what one of the pipes holds.
-func (w *Worker) read(c *child, i int) error {
-	n, err := unix.Read(c.out[i], w.buf)
-	switch {
-	case n > 0 && i == 0:
-		return c.stdout.write(w.buf[:n], func() (*os.File, string, error) { return w.spillFile(c) })
-	case n > 0:
-		c.stderr.write(w.buf[:n])
-		if w.cfg.Output != nil {
-			w.cfg.Output(batch.Output{
-				Worker: w.cfg.Number, Stream: "stderr", Data: w.buf[:n],
-				Items: []batch.Running{{Index: c.item.Index, Attempt: c.item.Attempt, Since: c.start}},
-			})
-		}
-	case err == unix.EAGAIN || err == unix.EINTR:
-	default:
-		closeFD(&c.out[i])
-	}
-	return nil
-}
-
-// finish collects the child and makes its result.
-func (w *Worker) finish() ([]batch.Result, error) {
-	c := w.child
-	w.child = nil
-	if c.out[0] >= 0 || c.out[1] >= 0 {
-		w.tellLeftOver(c)
-	}
-	w.mu.Lock()
-	w.running, w.pid = nil, 0
-	w.mu.Unlock()
-	status, _ := c.proc.Reap()
-	end := proc.Now()
-	c.closeAll()
-	res := batch.Result{Index: c.item.Index, Attempt: c.item.Attempt, Start: c.start, End: end}
-	w.value = c.appendValue(w.value[:0], status)
-	res.Value = w.value
-	if f := endFailure(status, c.stderr.lastLine()); f != nil {
-		res.Status, res.Error = batch.Failed, failureJSON(f)
-	}
-	return w.result(res), nil
-}
-
-// tellLeftOver names the processes that hold a command's output open after its
-// end. They are left alone until the end of the run.
-func (w *Worker) tellLeftOver(c *child) {
-	if w.cfg.Note == nil || w.cfg.Guardian == nil {
-		return
-	}
-	var names []string
-	for _, p := range w.cfg.Guardian.FindItem(itemVariable(c.item.Index)) {
-		if p.PID != c.proc.PID {
-			names = append(names, fmt.Sprintf("%d (%s)", p.PID, p.Name))
-		}
-	}
-	if names != nil {
-		w.cfg.Note(fmt.Sprintf("item %d left a process behind that holds its output open: %s; it is ended with the run",
-			c.item.Index, strings.Join(names, ", ")))
-	}
-}
-
-// endFailure says what was wrong with a command's end; nil when it was well.
-func endFailure(status unix.WaitStatus, lastLine string) *batch.Failure {
-	var f *batch.Failure
-	switch {
-	case status.Signaled():
-		f = &batch.Failure{Type: "Signal", Message: fmt.Sprintf("killed by signal %d (%s)", int(status.Signal()), unix.SignalName(status.Signal()))}
-	case status.ExitStatus() == 0:
-		return nil
-	default:
-		f = &batch.Failure{Type: "ExitStatus", Message: exitText(status.ExitStatus())}
-	}
-	if lastLine != "" {
-		f.Message += ": " + lastLine
-	}
-	return f
-}
-
-func exitText(status int) string {
-	text := fmt.Sprintf("exit status %d", status)
-	switch {
-	case status == 126:
-		text += " (a shell reports that when a command cannot be executed)"
-	case status == 127:
-		text += " (a shell reports that when a command is not found)"
-	case status > 128 && status < 128+65 && unix.SignalName(syscall.Signal(status-128)) != "":
-		text += fmt.Sprintf(" (a shell reports 128+%d when %s ended its command)", status-128, unix.SignalName(syscall.Signal(status-128)))
-	}
-	return text
-}
-
-// startFailure says why a command could not be started.
-func startFailure(name string, err error) *batch.Failure {
-	f := &batch.Failure{Type: "StartFailed", Message: fmt.Sprintf("%s cannot be started: %v", name, err)}
-	switch {
-	case errors.Is(err, unix.ENOEXEC):
-		f.Message += " (a script needs a first line such as #!/bin/sh)"
-	case errors.Is(err, unix.E2BIG):
-		f.Message += " (its arguments and environment are too large; --stdin has no such limit)"
-	case errors.Is(err, unix.ENOENT):
-		f.Message += " (or the interpreter that its first line names)"
-	}
-	return f
+	return theirs, ours, nil
 }

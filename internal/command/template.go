@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -32,20 +30,13 @@ type Config struct {
 // shell runs the lines of --shell. The quoting is that of POSIX shells.
 const shell = "/bin/sh"
 
-// Limits of the system for one argument and for all of them together with the
-// environment. Linux allows 128 KiB for one; for all a quarter of the stack
-// limit, of which 2 MiB is the usual value.
-const (
-	maxArg  = 128<<10 - 1
-	maxArgs = 2 << 20
-)
-
 // A Template makes the argument vector for an item.
 type Template struct {
 	args   [][]part
 	path   string // of the program; "" when it depends on the item
 	cfg    Config
 	insert bool // some placeholder is used
+	room   int  // for the arguments, in bytes as the system counts them
 }
 
 // part is literal text, or a placeholder when of is not nil.
@@ -66,16 +57,23 @@ var placeholders = map[string]func(item []byte, index uint64) []byte{
 
 func base(item []byte) []byte { return item[bytes.LastIndexByte(item, '/')+1:] }
 
+// dir is what dirname(1) prints.
 func dir(item []byte) []byte {
-	switch at := bytes.LastIndexByte(item, '/'); at {
-	case -1:
+	trimmed := trimSlashes(item)
+	at := bytes.LastIndexByte(trimmed, '/')
+	if at < 0 {
+		if len(trimmed) == 0 && len(item) > 0 {
+			return item[:1] // nothing but slashes
+		}
 		return []byte(".")
-	case 0:
-		return item[:1]
-	default:
-		return item[:at]
 	}
+	if parent := trimSlashes(trimmed[:at]); len(parent) > 0 {
+		return parent
+	}
+	return item[:1]
 }
+
+func trimSlashes(path []byte) []byte { return bytes.TrimRight(path, "/") }
 
 // withoutExtension cuts the last extension; a name that begins with a dot has
 // none for that.
@@ -92,11 +90,12 @@ func Parse(cfg Config) (*Template, error) {
 	if len(cfg.Args) == 0 || cfg.Args[0] == "" {
 		return nil, errors.New("there is no command after --")
 	}
-	t := &Template{cfg: cfg}
+	t := &Template{cfg: cfg, room: argRoom(cfg.Env)}
 	args := cfg.Args
 	if cfg.Shell {
 		line := strings.Join(args, " ")
-		if err := checkQuoting(line); err != nil {
+		_, inserts := parse(line)
+		if err := checkQuoting(line, !inserts && !cfg.Stdin); err != nil {
 			return nil, err
 		}
 		args = []string{line}
@@ -158,7 +157,7 @@ func parse(arg string) (parts []part, has bool) {
 
 // placeholderAt returns the placeholder with which text begins, or "".
 func placeholderAt(text string) string {
-	if text[0] != '{' {
+	if !strings.HasPrefix(text, "{") {
 		return ""
 	}
 	end := strings.IndexByte(text, '}')
@@ -184,11 +183,11 @@ func (t *Template) Expand(it *batch.Item) (path string, argv []string, stdin []b
 		if err != nil {
 			return "", nil, nil, err
 		}
-		total += len(arg) + 1
+		total += argCost(arg)
 		argv = append(argv, arg)
 	}
-	if total > maxArgs {
-		return "", nil, nil, invalid("the command has %d bytes of arguments; the system takes %d; --stdin has no such limit", total, maxArgs)
+	if total > t.room {
+		return "", nil, nil, invalid("the command line would have %d bytes and the system takes %d beside this environment; use --stdin, which has no such limit", total, t.room)
 	}
 	if t.cfg.Stdin {
 		stdin = text
@@ -224,7 +223,7 @@ func (t *Template) expandArg(parts []part, item []byte, index uint64) (string, e
 		}
 	}
 	if b.Len() > maxArg {
-		return "", invalid("an argument would have %d bytes; the system takes %d; use --stdin", b.Len(), maxArg)
+		return "", invalid("an argument would have %d bytes and the system takes %d; use --stdin, which has no such limit", b.Len(), maxArg)
 	}
 	return b.String(), nil
 }
@@ -236,10 +235,14 @@ func invalid(format string, args ...any) error {
 // itemText is what stands for an item: text as it is, a JSON string without its
 // quotes, any other JSON value as JSON.
 func itemText(it *batch.Item) ([]byte, error) {
-	if it.Form != batch.JSON || len(it.Data) == 0 || it.Data[0] != '"' {
+	if it.Form != batch.JSON {
 		return it.Data, nil
 	}
-	text, err := jsontext.AppendUnquoted(nil, it.Data)
+	value := bytes.TrimSpace(it.Data)
+	if len(value) == 0 || value[0] != '"' {
+		return value, nil
+	}
+	text, err := jsontext.AppendUnquoted(nil, value)
 	if err != nil {
 		return nil, invalid("the item has no form as bytes: %v", err)
 	}
@@ -267,50 +270,4 @@ func (t *Template) Line(it *batch.Item) (string, error) {
 		}
 	}
 	return b.String(), nil
-}
-
-// look finds the program of a command.
-func look(name string, env []string, dir string) (string, error) {
-	if strings.Contains(name, "/") {
-		path := name
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		return path, executable(path, name)
-	}
-	path := getenv(env, "PATH")
-	for _, d := range filepath.SplitList(path) {
-		if d == "" {
-			d = "."
-		}
-		if !filepath.IsAbs(d) {
-			d = filepath.Join(dir, d)
-		}
-		if candidate := filepath.Join(d, name); executable(candidate, name) == nil {
-			return candidate, nil
-		}
-	}
-	return "", fmt.Errorf("the command %s is not found in PATH (%s); for a line of the shell use --shell", name, path)
-}
-
-func executable(path, name string) error {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return fmt.Errorf("the command %s: %w", name, err)
-	case info.IsDir():
-		return fmt.Errorf("the command %s is a directory", name)
-	case info.Mode()&0o111 == 0:
-		return fmt.Errorf("the command %s is not executable (chmod +x makes it so)", name)
-	}
-	return nil
-}
-
-func getenv(env []string, name string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if value, ok := strings.CutPrefix(env[i], name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }

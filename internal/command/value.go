@@ -23,10 +23,11 @@ func (c *child) appendValue(dst []byte, status unix.WaitStatus) []byte {
 	dst = append(dst, `,"stdout":`...)
 	dst = c.stdout.appendJSON(dst)
 	dst = append(dst, `,"stderr":`...)
-	dst = appendBytes(dst, c.stderr.text())
-	if c.stderr.cut > 0 {
+	text, cut := c.stderr.text()
+	dst = appendBytes(dst, text)
+	if cut > 0 {
 		dst = append(dst, `,"stderr_cut":`...)
-		dst = strconv.AppendInt(dst, c.stderr.cut, 10)
+		dst = strconv.AppendInt(dst, cut, 10)
 	}
 	return append(dst, '}')
 }

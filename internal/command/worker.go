@@ -3,10 +3,11 @@
 package command
 
 import (
-	"encoding/json"
+	"errors"
 	"io"
 	"os"
-	"strconv"
+	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -22,38 +23,50 @@ import (
 type WorkerConfig struct {
 	Number   int
 	Template *Template
-	Env      []string
-	Dir      string
+	// Env is the environment of the commands. For each item there are
+	// POOLWISE_ITEM_INDEX and POOLWISE_ATTEMPT besides.
+	Env []string
+	// Dir is the working directory of the commands.
+	Dir string
 	// RunDir is where standard output that is too large for memory is kept.
 	RunDir string
-	// Output receives what commands write to standard error.
+	// Output receives what commands write to standard error; it may be nil.
 	Output func(batch.Output)
 	// Note is told of processes that a command left behind; it may be nil.
 	Note func(text string)
-	// Guardian finds them; it may be nil.
+	// Guardian finds them; it may be nil. Its cookie must be in Env.
 	Guardian *guardian.Guardian
 }
 
-// A Worker runs commands, one at a time. It implements engine.Worker: Wait
-// runs the next of the submitted items.
+// A Worker runs commands, one at a time. It implements engine.Worker: Submit
+// starts an item if none is running, and Wait sees it to its end.
+//
+// What a command leaves running when it ends is left alone until the run ends:
+// ending it at once would end servers that one item starts for the next. It is
+// named in a note, and ended by Guardian.Close.
 type Worker struct {
-	cfg   WorkerConfig
-	null  int
-	waker *proc.Waker
-	queue []batch.Item
-	child *child
-	buf   []byte
-	gone  bool
+	cfg    WorkerConfig
+	env    []string // of the commands; the last two are set for each item
+	null   int
+	waker  *proc.Waker
+	place  *guardian.Place
+	queue  []batch.Item
+	child  *child
+	buf    []byte
+	locked bool // to the thread that starts the commands
+	gone   bool
+	noted  int // items that left something behind
 
 	results [1]batch.Result
 	value   []byte
+	failed  []batch.Result // of an item that could not be started, until Wait
 
 	mu       sync.Mutex // guards what follows
 	ended    bool
 	killed   bool
 	draining bool
-	running  *batch.Running
-	pid      int // of the running command's process group; 0 for none
+	running  batch.Running
+	pid      int // of the running command, the leader of its group; 0 for none
 }
 
 // readSize is how much is read from a pipe at once: what a pipe holds.
@@ -70,12 +83,48 @@ func Start(cfg WorkerConfig) (*Worker, error) {
 		unix.Close(null)
 		return nil, err
 	}
-	return &Worker{cfg: cfg, null: null, waker: waker, buf: make([]byte, readSize)}, nil
+	w := &Worker{cfg: cfg, env: itemEnv(cfg.Env), null: null, waker: waker, buf: make([]byte, readSize)}
+	if cfg.Guardian != nil {
+		w.place = cfg.Guardian.Place()
+	}
+	return w, nil
 }
 
-// Submit queues a chunk.
+const (
+	indexVariable   = "POOLWISE_ITEM_INDEX="
+	attemptVariable = "POOLWISE_ATTEMPT="
+)
+
+// itemEnv makes room for the two variables of an item. Those of a poolwise
+// around this one go: of two, most programs see the first.
+func itemEnv(env []string) []string {
+	own := make([]string, 0, len(env)+2)
+	for _, entry := range env {
+		if !strings.HasPrefix(entry, indexVariable) && !strings.HasPrefix(entry, attemptVariable) {
+			own = append(own, entry)
+		}
+	}
+	return append(own, indexVariable, attemptVariable)
+}
+
+// What Submit returns when there is nobody to run the items.
+var (
+	errEnded   = errors.New("the worker has ended")
+	errLeaving = errors.New("the worker starts nothing more")
+)
+
+// Submit queues a chunk, and starts its first item if none is running.
 func (w *Worker) Submit(chunk []batch.Item) error {
+	if w.gone {
+		return errEnded
+	}
+	if _, draining := w.state(); draining {
+		return errLeaving
+	}
 	w.queue = append(w.queue, chunk...)
+	if w.child == nil && w.failed == nil {
+		w.failed = w.next()
+	}
 	return nil
 }
 
@@ -95,7 +144,8 @@ func (w *Worker) Drain() {
 	w.draining = true
 }
 
-// Kill ends the running command, with its process group, and the worker.
+// Kill ends the running command with its process group, and the worker. What
+// has left the group is ended by Wait, before it tells of the death.
 func (w *Worker) Kill() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,18 +153,24 @@ func (w *Worker) Kill() {
 		return
 	}
 	w.killed = true
+	w.killGroup()
+	w.waker.Wake()
+}
+
+// killGroup ends the running command; the caller holds the lock. The number is
+// not another's: it is forgotten before the command is waited for.
+func (w *Worker) killGroup() {
 	if w.pid != 0 {
 		unix.Kill(-w.pid, unix.SIGKILL)
 	}
-	w.waker.Wake()
 }
 
 // Running appends the item in hand.
 func (w *Worker) Running(buf []batch.Running) []batch.Running {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.running != nil {
-		buf = append(buf, *w.running)
+	if w.pid != 0 {
+		buf = append(buf, w.running)
 	}
 	return buf
 }
@@ -139,130 +195,91 @@ func (w *Worker) Wait() ([]batch.Result, error) {
 		return nil, io.EOF
 	}
 	for {
-		killed, draining := w.state()
-		switch {
-		case w.child == nil && killed:
-			return nil, w.end(&supervisor.Death{Exit: -1, Signal: syscall.SIGKILL, Killed: true})
-		case w.child == nil && draining:
-			return nil, w.end(io.EOF)
-		case w.child == nil && len(w.queue) > 0:
-			if res := w.begin(); res != nil {
-				return res, nil
-			}
+		if res, err := w.advance(); res != nil || err != nil {
+			return res, err
 		}
 		woken, err := w.poll()
 		if err != nil {
+			w.abandon()
 			return nil, w.end(err)
 		}
-		if c := w.child; c != nil && c.over() {
-			res, err := w.finish()
-			if killed, _ := w.state(); killed {
-				d := &supervisor.Death{Exit: -1, Signal: syscall.SIGKILL, Killed: true}
-				d.Running = []batch.Running{{Index: c.item.Index, Attempt: c.item.Attempt, Since: c.start}}
-				return nil, w.end(d)
-			}
-			return res, err
+		if w.child != nil && w.child.over() {
+			return w.finish()
 		}
-		if woken {
-			if killed, _ := w.state(); !killed {
-				return nil, nil
-			}
+		if killed, _ := w.state(); woken && !killed {
+			return nil, nil
 		}
 	}
 }
 
-// begin starts the command of the next item. When that is not possible it
-// returns the item's result.
-func (w *Worker) begin() []batch.Result {
+// advance does what there is to do before waiting for something. It returns
+// the result of an item that could not be started, or the worker's end.
+func (w *Worker) advance() ([]batch.Result, error) {
+	if res := w.failed; res != nil {
+		w.failed = nil
+		return res, nil
+	}
+	if w.child != nil {
+		return nil, nil
+	}
+	switch killed, draining := w.state(); {
+	case killed:
+		return nil, w.end(&supervisor.Death{Exit: -1, Signal: syscall.SIGKILL, Killed: true})
+	case draining:
+		return nil, w.end(io.EOF)
+	}
+	return w.next(), nil
+}
+
+// next starts the next item, if there is one. It returns the item's result
+// when it could not be started.
+func (w *Worker) next() []batch.Result {
+	if len(w.queue) == 0 {
+		return nil
+	}
+	if !w.locked {
+		// The system ends a command with the thread that started it.
+		runtime.LockOSThread()
+		w.locked = true
+	}
 	it := w.queue[0]
+	w.queue[0] = batch.Item{} // its bytes are not needed for longer than it runs
 	w.queue = w.queue[1:]
-	start := proc.Now()
-	path, argv, stdin, err := w.cfg.Template.Expand(&it)
-	if err == nil {
-		w.child, err = w.spawn(it, path, argv, stdin)
-	}
-	if err != nil {
-		f, ok := err.(*batch.Failure)
-		if !ok {
-			f = startFailure(argv[0], err)
-		}
-		return w.result(batch.Result{
-			Index: it.Index, Attempt: it.Attempt, Status: batch.Failed, Start: start, End: proc.Now(), Error: failureJSON(f),
-		})
-	}
-	w.child.start = start
+	return w.begin(it)
+}
+
+// setRunning tells other goroutines of the command that has started.
+func (w *Worker) setRunning(c *child) {
+	w.place.Note(c.proc.PID)
 	w.mu.Lock()
-	w.running = &batch.Running{Index: it.Index, Attempt: it.Attempt, Since: start}
-	w.pid = w.child.proc.PID
+	defer w.mu.Unlock()
+	w.running, w.pid = c.running(), c.proc.PID
 	if w.killed {
-		unix.Kill(-w.pid, unix.SIGKILL)
+		w.killGroup()
 	}
-	w.mu.Unlock()
-	return nil
 }
 
-func (w *Worker) result(res batch.Result) []batch.Result {
-	w.results[0] = res
-	return w.results[:]
+// clearRunning forgets the command, which is to be waited for. It reports
+// whether it was killed.
+func (w *Worker) clearRunning() bool {
+	w.place.Note(0)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pid = 0
+	return w.killed
 }
-
-// spawn starts a command with pipes for its output.
-func (w *Worker) spawn(it batch.Item, path string, argv []string, stdin []byte) (*child, error) {
-	c := &child{item: it, input: stdin, in: -1, drainUntil: -1}
-	theirs := []int{w.null, -1, -1}
-	var err error
-	defer func() {
-		for _, fd := range theirs[1:] {
-			closeFD(&fd)
-		}
-		if theirs[0] != w.null {
-			unix.Close(theirs[0])
-		}
-		if err != nil {
-			c.closeAll()
-		}
-	}()
-	for i := range c.out {
-		c.out[i] = -1
-	}
-	for i := range c.out {
-		if c.out[i], theirs[1+i], err = proc.Pipe(); err != nil {
-			return nil, err
-		}
-	}
-	if len(stdin) > 0 {
-		// The child reads the end that blocks, and this side writes without.
-		if theirs[0], c.in, err = stdinPipe(); err != nil {
-			theirs[0] = w.null
-			return nil, err
-		}
-	}
-	files := []uintptr{uintptr(theirs[0]), uintptr(theirs[1]), uintptr(theirs[2])}
-	env := append(w.cfg.Env[:len(w.cfg.Env):len(w.cfg.Env)], itemVariable(it.Index),
-		"POOLWISE_ATTEMPT="+strconv.FormatUint(uint64(it.Attempt), 10))
-	c.proc, err = proc.Start(path, argv, &syscall.ProcAttr{Dir: w.cfg.Dir, Env: env, Files: files})
-	return c, err
-}
-
-// itemVariable tells a command which item it is run for, and the guardian
-// whose child a process is.
-func itemVariable(index uint64) string { return "POOLWISE_ITEM_INDEX=" + strconv.FormatUint(index, 10) }
 
 // end releases the worker and returns the reason for which it ended.
 func (w *Worker) end(reason error) error {
-	w.gone = true
+	w.gone, w.queue = true, nil
+	w.place.Release()
+	if w.locked {
+		runtime.UnlockOSThread()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ended, w.running, w.pid = true, nil, 0
+	w.ended = true
 	w.waker.Close()
 	unix.Close(w.null)
 	return reason
-}
-
-func failureJSON(f *batch.Failure) []byte {
-	text, err := json.Marshal(f)
-	if err != nil { // texts always have a form
-		return []byte(`{"type":"Error","message":""}`)
-	}
-	return text
 }

@@ -22,7 +22,27 @@ type WorkerConfig struct {
 // A Worker runs commands.
 type Worker struct{}
 
+var errWindows = errors.New("commands cannot be run on Windows yet")
+
 // Start refuses: commands are not supported on Windows yet.
 func Start(WorkerConfig) (*Worker, error) {
-	return nil, errors.New("commands cannot be run on Windows yet")
+	return nil, errWindows
 }
+
+// Submit refuses.
+func (w *Worker) Submit([]batch.Item) error { return errWindows }
+
+// Wait refuses.
+func (w *Worker) Wait() ([]batch.Result, error) { return nil, errWindows }
+
+// Wake does nothing.
+func (w *Worker) Wake() {}
+
+// Drain does nothing.
+func (w *Worker) Drain() {}
+
+// Kill does nothing.
+func (w *Worker) Kill() {}
+
+// Running appends nothing.
+func (w *Worker) Running(buf []batch.Running) []batch.Running { return buf }
