@@ -7,14 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/poolwise/poolwise/internal/engine"
 	"github.com/poolwise/poolwise/internal/guardian"
 	"github.com/poolwise/poolwise/internal/journal"
 	"github.com/poolwise/poolwise/internal/machine"
+	"github.com/poolwise/poolwise/internal/proc"
 	"github.com/poolwise/poolwise/internal/sink"
 	"github.com/poolwise/poolwise/internal/source"
 	"github.com/poolwise/poolwise/internal/ui"
@@ -182,7 +182,7 @@ func (s *session) open() error {
 	s.engine = engine.New(engine.Config{
 		Plan: s.plan, Chunk: f.chunk, Window: f.window, Source: s.source, Start: s.task.start,
 		Journal: s.journal, Sink: s.sink, KeepInput: f.format.value == "records",
-		Grace: grace, Origin: monotonic(), Note: s.note,
+		Grace: grace, Origin: proc.Now(), Note: s.note,
 	})
 	term, _ := s.system.Getenv("TERM")
 	s.progress = ui.New(ui.Options{Mode: s.mode, Out: s.app.Stderr, Term: term, Snapshot: s.snapshot, Quiet: f.quiet})
@@ -241,14 +241,6 @@ func (s *session) note(text string) {
 	}
 }
 
-func monotonic() int64 {
-	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
-		return 0
-	}
-	return ts.Nano()
-}
-
 // failedStart reports whether the run ended before any item was tried, because
 // no worker could be started.
 func failedStart(err error) bool {
@@ -256,4 +248,4 @@ func failedStart(err error) bool {
 }
 
 // isGone reports an output whose reader has left, such as head.
-func isGone(err error) bool { return errors.Is(err, unix.EPIPE) }
+func isGone(err error) bool { return errors.Is(err, syscall.EPIPE) }

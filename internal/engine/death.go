@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"github.com/poolwise/poolwise/internal/batch"
+	"github.com/poolwise/poolwise/internal/proc"
 	"github.com/poolwise/poolwise/internal/supervisor"
 )
 
@@ -20,7 +20,7 @@ const deathsInARow = 3
 // it held besides is left to be handed out again.
 func (l *lane) bury(d *supervisor.Death) {
 	charged := l.charged(d)
-	now := clock()
+	now := proc.Now()
 	for _, c := range charged {
 		l.drop(c.Index)
 		if err := l.recordEnd(c.item, batch.Killed, c.Since, now, deathFailure(d)); err != nil {
@@ -60,7 +60,7 @@ func (l *lane) charged(d *supervisor.Death) []chargedItem {
 	running := d.Running
 	if d.ChannelLost && len(running) == 0 {
 		for _, it := range l.unfinished() {
-			running = append(running, batch.Running{Index: it.Index, Since: clock()})
+			running = append(running, batch.Running{Index: it.Index, Since: proc.Now()})
 		}
 	}
 	var charged []chargedItem
@@ -102,7 +102,7 @@ func costs(charged []chargedItem) string {
 // deathFailure says how an item's worker died.
 func deathFailure(d *supervisor.Death) batch.Failure {
 	f := batch.Failure{Type: "WorkerDied", Message: d.Error(), Traceback: d.LastWords}
-	if d.Exit < 0 && d.Signal == unix.SIGKILL {
+	if d.Exit < 0 && d.Signal == syscall.SIGKILL && !d.Ended {
 		f.Message += fmt.Sprintf(" (out of memory? its largest memory was %d MiB)", d.PeakRSS>>20)
 	}
 	return f
@@ -147,13 +147,4 @@ func (r *Run) abort(err error) {
 	}
 	r.mu.Unlock()
 	r.Kill()
-}
-
-// clock reads the monotonic clock that workers use, in ns.
-func clock() int64 {
-	var ts unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
-		return 0
-	}
-	return ts.Nano()
 }

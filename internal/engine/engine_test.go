@@ -170,6 +170,22 @@ func TestAWorkerThatAnswersForWhatItNeverHadIsNotTrusted(t *testing.T) {
 	f.checkAll(t, 10)
 }
 
+func TestWorkersThatNeverAnswerRightEndTheRun(t *testing.T) {
+	lie := func(w *fakeWorker, it batch.Item) (batch.Result, error) {
+		res, err := echo(w, it)
+		res.Attempt = 7
+		return res, err
+	}
+	f := newRun(t, engine.Config{Plan: processes(1), Start: starter(lie)}, newSource(10, 10))
+	err := f.Do()
+	if err == nil || !strings.Contains(err.Error(), "3 times in a row") || !strings.Contains(err.Error(), "did not hold") {
+		t.Fatalf("got %v", err)
+	}
+	if s := f.Outcome(); s.Counts[batch.NotRun] != 10 {
+		t.Errorf("counts %v", s.Counts)
+	}
+}
+
 func TestStopFinishesWhatRunsAndStartsNoMore(t *testing.T) {
 	reason := errors.New("enough")
 	var f *fixture

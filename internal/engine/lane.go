@@ -99,7 +99,8 @@ func (l *lane) reject(w Worker, bad error) error {
 		if _, err := w.Wait(); err != nil {
 			var d *supervisor.Death
 			if errors.As(err, &d) {
-				d.Cause = bad.Error()
+				// No item is at fault, so none is charged.
+				d.Killed, d.Ended, d.Cause, d.Running = false, true, bad.Error(), nil
 			}
 			return err
 		}
@@ -186,7 +187,6 @@ func (l *lane) request() (request, bool) {
 // answer records results and learns from them. An error means that the worker
 // is not to be trusted or that the record failed.
 func (l *lane) answer(results []batch.Result) error {
-	l.barren = 0
 	done := 0
 	l.lines, l.places = l.lines[:0], l.places[:0]
 	for i := range results {
@@ -203,6 +203,7 @@ func (l *lane) answer(results []batch.Result) error {
 	if err := l.record(results); err != nil {
 		return err
 	}
+	l.barren = 0
 	l.learn(results, done)
 	return nil
 }

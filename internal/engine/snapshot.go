@@ -6,6 +6,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/poolwise/poolwise/internal/batch"
+	"github.com/poolwise/poolwise/internal/proc"
 )
 
 // Item times are kept as a histogram of nanoseconds with 2 significant digits;
@@ -85,7 +86,7 @@ func (r *Run) Snapshot() Snapshot {
 	s.P95 = min(time.Duration(times.ValueAtQuantile(95)), s.Max)
 	s.Median = min(s.Median, s.Max)
 	s.Running = len(running)
-	now := clock()
+	now := proc.Now()
 	for _, it := range running {
 		if age := time.Duration(now - it.Since); age > s.OldestAge {
 			s.Oldest, s.OldestAge = it.Index, age
