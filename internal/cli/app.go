@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -90,6 +91,17 @@ func (a *App) cacheDir() string {
 		return filepath.Join(home, cacheFolder, "poolwise")
 	}
 	return ""
+}
+
+// print writes what a command tells to standard output. That it could not be
+// written is told by the exit status, as a reader who gets half of it must know.
+func (a *App) print(write func(w io.Writer) error) error {
+	w := bufio.NewWriter(a.Stdout)
+	err := write(w)
+	if lost := w.Flush(); lost != nil {
+		return &ExitError{ExitStopped, fmt.Errorf("standard output: %w", lost)}
+	}
+	return err
 }
 
 func printError(w io.Writer, err error) { fmt.Fprintf(w, "poolwise: %v\n", err) }

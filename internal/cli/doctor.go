@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -58,10 +59,10 @@ func (a *App) doctor(cmd *cobra.Command, f doctorFlags) error {
 	if f.json {
 		text = report.json()
 	}
-	if _, err := a.Stdout.Write(text); err != nil {
-		return &ExitError{ExitStopped, fmt.Errorf("standard output: %w", err)}
-	}
-	return nil
+	return a.print(func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 }
 
 // doctorReport is what doctor writes. Its JSON is a contract:

@@ -115,8 +115,8 @@ func (t *pythonTask) describe(info *journal.Info) {
 }
 
 func (t *pythonTask) dryRun(w io.Writer, src engine.Source) error {
-	fmt.Fprintf(w, "task         %s\ninterpreter  %s\nplan         %s\n", t.s.inv.task.Name, t.python.Path, t.s.plan)
-	return nil
+	_, err := fmt.Fprintf(w, "task         %s\ninterpreter  %s\nplan         %s\n", t.s.inv.task.Name, t.python.Path, t.s.plan)
+	return err
 }
 
 // logOutput keeps what tasks print.

@@ -46,7 +46,9 @@ func (t *commandTask) dryRun(w io.Writer, src engine.Source) error {
 			if bad != nil {
 				line = "# item " + strconv.FormatUint(items[i].Index, 10) + ": " + bad.Error()
 			}
-			fmt.Fprintln(w, line)
+			if _, err := fmt.Fprintln(w, line); err != nil {
+				return err
+			}
 		}
 		if err == io.EOF {
 			return nil

@@ -43,15 +43,15 @@ func (a *App) runs(runDir string, limit int, asJSON bool) error {
 	if limit > 0 && len(runs) > limit {
 		runs = runs[:limit]
 	}
-	if asJSON {
-		enc := json.NewEncoder(a.Stdout)
-		for _, r := range runs {
-			if err := enc.Encode(r); err != nil {
-				return &ExitError{Status: ExitStopped, Err: err}
-			}
+	if len(runs) == 0 && !asJSON {
+		fmt.Fprintf(a.Stderr, "no runs are recorded in %s\n", runDir)
+	} else if err := a.print(func(w io.Writer) error {
+		if asJSON {
+			return runsJSON(w, runs)
 		}
-	} else {
-		a.runsTable(runs, runDir)
+		return runsTable(w, runs)
+	}); err != nil {
+		return err
 	}
 	for _, err := range errs {
 		printError(a.Stderr, err)
@@ -62,18 +62,25 @@ func (a *App) runs(runDir string, limit int, asJSON bool) error {
 	return nil
 }
 
-func (a *App) runsTable(runs []*journal.Info, runDir string) {
-	if len(runs) == 0 {
-		fmt.Fprintf(a.Stderr, "no runs are recorded in %s\n", runDir)
-		return
+// runsJSON is a contract: docs/json-output.md, section "runs".
+func runsJSON(out io.Writer, runs []*journal.Info) error {
+	enc := json.NewEncoder(out)
+	for _, r := range runs {
+		if err := enc.Encode(r); err != nil {
+			return err
+		}
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	return nil
+}
+
+func runsTable(out io.Writer, runs []*journal.Info) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "RUN\tSTARTED\tSTATE\tITEMS\tWALL\tTASK")
 	for _, r := range runs {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Started.Local().Format("2006-01-02 15:04"), r.State,
 			countsText(r.Counts), wallText(r), ui.Escape(r.Task.Name))
 	}
-	w.Flush()
+	return w.Flush()
 }
 
 // countsText shows outcomes: 3 ok, 1 failed.
@@ -128,10 +135,13 @@ output was delivered. A run that is going on is never removed.`,
 func (a *App) prune(base string, opts journal.PruneOptions, dryRun bool) error {
 	gone, err := journal.Prune(base, opts, dryRun)
 	var bytes int64
-	for _, p := range gone {
-		fmt.Fprintf(a.Stdout, "%s  %s  %s\n", p.ID, p.State, ui.Bytes(p.Bytes))
-		bytes += p.Bytes
-	}
+	lost := a.print(func(w io.Writer) error {
+		for _, p := range gone {
+			fmt.Fprintf(w, "%s  %s  %s\n", p.ID, p.State, ui.Bytes(p.Bytes))
+			bytes += p.Bytes
+		}
+		return nil
+	})
 	verb := "removed"
 	if dryRun {
 		verb = "would be removed"
@@ -140,7 +150,7 @@ func (a *App) prune(base string, opts journal.PruneOptions, dryRun bool) error {
 	if err != nil {
 		return &ExitError{Status: ExitFailed, Err: err}
 	}
-	return nil
+	return lost
 }
 
 // age is a flag for a length of time that knows days.

@@ -1,8 +1,10 @@
 package cli_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,7 +25,8 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	python := interpreter(t)
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:  "testdata/script",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("POOLWISE_PYTHON", python)
 			env.Setenv("XDG_CACHE_HOME", env.WorkDir+"/.cache")
@@ -33,6 +36,25 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// exits is a command of scripts: "exits 3 poolwise run ..." is exec that wants
+// an exit status.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS PROGRAM [ARG...]")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	got := 0
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit status %d, want %s", got, args[0])
+	}
 }
 
 // interpreter returns the real python3, not a shim that chooses it.

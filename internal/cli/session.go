@@ -197,7 +197,7 @@ var (
 // openTarget opens what the results are written to.
 func (s *session) openTarget() (*sink.Target, error) {
 	if s.flags.output == "" {
-		return sink.Stream(s.app.Stdout, "standard output"), nil
+		return sink.Stream(s.app.Stdout, "to standard output"), nil
 	}
 	return sink.OpenTarget(s.app.path(s.flags.output), s.dir.ID)
 }

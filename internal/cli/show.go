@@ -66,18 +66,20 @@ func (a *App) show(ref string, f *showFlags) error {
 	if err != nil {
 		return usagef("%w", err)
 	}
-	switch {
-	case f.json:
-		enc := json.NewEncoder(a.Stdout)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(info)
-	case f.item >= 0:
-		err = a.showItem(dir, uint64(f.item))
-	case f.log:
-		err = a.showLog(dir)
-	default:
-		err = a.showRun(dir, info, f.failures)
-	}
+	err = a.print(func(w io.Writer) error {
+		switch {
+		case f.json:
+			// A contract: docs/json-output.md, section "show".
+			enc := json.NewEncoder(w)
+			enc.SetIndent("", "  ")
+			return enc.Encode(info)
+		case f.item >= 0:
+			return showItem(w, dir, uint64(f.item))
+		case f.log:
+			return a.showLog(w, dir)
+		}
+		return a.showRun(w, dir, info, f.failures)
+	})
 	var exit *ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return &ExitError{Status: ExitFailed, Err: err}
@@ -85,8 +87,8 @@ func (a *App) show(ref string, f *showFlags) error {
 	return err
 }
 
-func (a *App) showLog(dir *journal.Dir) error {
-	err := writeLog(a.Stdout, dir.Path("log/tasks.log"), nil, false)
+func (a *App) showLog(w io.Writer, dir *journal.Dir) error {
+	err := writeLog(w, dir.Path("log/tasks.log"), nil, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintln(a.Stderr, "the tasks of this run printed nothing, or it was not kept (--keep)")
 		return nil
@@ -94,8 +96,7 @@ func (a *App) showLog(dir *journal.Dir) error {
 	return err
 }
 
-func (a *App) showRun(dir *journal.Dir, info *journal.Info, all bool) error {
-	w := a.Stdout
+func (a *App) showRun(w io.Writer, dir *journal.Dir, info *journal.Info, all bool) error {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
@@ -120,19 +121,19 @@ func (a *App) showRun(dir *journal.Dir, info *journal.Info, all bool) error {
 	if info.Output.Path != "" {
 		line("output", "%s", ui.Escape(info.Output.Path))
 	}
-	return a.showFailures(dir, all)
+	return a.showFailures(w, dir, all)
 }
 
 // showFailures lists what the journal, if it is still there, tells of items
 // that did not end ok.
-func (a *App) showFailures(dir *journal.Dir, all bool) error {
+func (a *App) showFailures(w io.Writer, dir *journal.Dir, all bool) error {
 	n := 0
 	damage, err := journal.Read(dir.Path("journal.jsonl"), func(_ int64, e *journal.Entry) error {
 		if e.Status == batch.OK {
 			return nil
 		}
 		if n++; all || n <= shownFailures {
-			showFailure(a.Stdout, e, all)
+			showFailure(w, e, all)
 		}
 		return nil
 	})
@@ -140,7 +141,7 @@ func (a *App) showFailures(dir *journal.Dir, all bool) error {
 		return nil
 	}
 	if n > shownFailures && !all {
-		fmt.Fprintf(a.Stdout, "\nand %d more; --failures shows all\n", n-shownFailures)
+		fmt.Fprintf(w, "\nand %d more; --failures shows all\n", n-shownFailures)
 	}
 	if text := damage.String(); text != "" {
 		fmt.Fprintf(a.Stderr, "poolwise: %s\n", text)
@@ -179,23 +180,23 @@ func showChain(w io.Writer, f *batch.Failure) {
 }
 
 // showItem tells all that is known about one item.
-func (a *App) showItem(dir *journal.Dir, index uint64) error {
+func showItem(w io.Writer, dir *journal.Dir, index uint64) error {
 	found := false
 	_, err := journal.Read(dir.Path("journal.jsonl"), func(_ int64, e *journal.Entry) error {
 		if e.Index != index {
 			return nil
 		}
 		found = true
-		fmt.Fprintf(a.Stdout, "item %d  %s  attempt %d  worker %d  %s\n", index, e.Status, e.Attempt, e.Worker,
+		fmt.Fprintf(w, "item %d  %s  attempt %d  worker %d  %s\n", index, e.Status, e.Attempt, e.Worker,
 			ui.Duration(time.Duration(e.Wall)))
 		if len(e.Input) > 0 {
-			fmt.Fprintf(a.Stdout, "input  %s\n", e.Input)
+			fmt.Fprintf(w, "input  %s\n", e.Input)
 		}
 		if len(e.Value) > 0 {
-			fmt.Fprintf(a.Stdout, "value  %s\n", e.Value)
+			fmt.Fprintf(w, "value  %s\n", e.Value)
 		}
 		if len(e.Error) > 0 {
-			showFailure(a.Stdout, e, true)
+			showFailure(w, e, true)
 		}
 		return nil
 	})
@@ -207,7 +208,7 @@ func (a *App) showItem(dir *journal.Dir, index uint64) error {
 	case !found:
 		return fmt.Errorf("the journal of the run %s has no item %d", dir.ID, index)
 	}
-	if err := writeLog(a.Stdout, dir.Path("log/tasks.log"), &index, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := writeLog(w, dir.Path("log/tasks.log"), &index, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
