@@ -100,7 +100,8 @@ func fromEnv(s *pflag.FlagSet, env []string) error {
 	s.VisitAll(func(f *pflag.Flag) {
 		name := envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		value, ok := values[name]
-		if !ok || f.Changed || notFromEnv[f.Name] || err != nil {
+		// An empty variable is how one is taken back in a shell.
+		if !ok || value == "" || f.Changed || notFromEnv[f.Name] || err != nil {
 			return
 		}
 		if bad := s.Set(f.Name, value); bad != nil {
@@ -114,6 +115,9 @@ const envPrefix = "POOLWISE_"
 
 // check refuses values that no run can have.
 func (f *runFlags) check(task *taskSpec) error {
+	if f.output == "-" {
+		f.output = "" // standard output, as - is standard input
+	}
 	switch {
 	case f.chunk < 0 || f.chunk > 1<<20:
 		return usagef("--chunk %d: it is between 1 and %d", f.chunk, 1<<20)

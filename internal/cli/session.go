@@ -110,12 +110,24 @@ func (s *session) checkOutput() error {
 	if err != nil {
 		return nil // not there yet
 	}
-	for _, in := range s.inv.inputs {
-		if from, err := os.Stat(s.app.path(in)); err == nil && os.SameFile(from, to) && to.Mode().IsRegular() {
+	inputs := s.inv.inputs
+	if len(inputs) == 0 && !s.inv.listed {
+		inputs = []string{"-"}
+	}
+	for _, in := range inputs {
+		if from, err := s.app.stat(in); err == nil && os.SameFile(from, to) && to.Mode().IsRegular() {
 			return usagef("-o %s: this file is an input too; it would be replaced while it is read", out)
 		}
 	}
 	return nil
+}
+
+// stat describes an input: - is standard input.
+func (a *App) stat(input string) (os.FileInfo, error) {
+	if input == "-" {
+		return a.Stdin.Stat()
+	}
+	return os.Stat(a.path(input))
 }
 
 func (s *session) openSource() error {
