@@ -55,7 +55,7 @@ func (w *Worker) bury(c *child) error {
 	}
 	_, usage := c.proc.Reap()
 	c.closePipes()
-	c.stdout.close() // there is no result that needs it
+	_ = c.stdout.close() // there is no result that needs it
 	return &supervisor.Death{
 		Exit: -1, Signal: syscall.SIGKILL, Killed: true,
 		Running: []batch.Running{c.running()}, LastWords: c.stderr.lastLine(), PeakRSS: proc.PeakRSS(usage),
@@ -71,7 +71,7 @@ func (w *Worker) abandon() {
 	w.child = nil
 	c.proc.KillGroup()
 	w.clearRunning()
-	w.bury(c)
+	_ = w.bury(c) // the error at hand tells more than the death
 }
 
 // groupAlive reports whether anything is left in the group of a command that

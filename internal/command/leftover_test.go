@@ -59,10 +59,10 @@ var killable = []string{
 }
 
 func TestKillEndsEverything(t *testing.T) {
+	g := startGuardian(t)
 	for _, shell := range []string{"bash", "dash"} {
 		for _, script := range killable {
 			t.Run(shell+" "+script, func(t *testing.T) {
-				g := startGuardian(t)
 				b := newBench(t, run{guardian: g}, shell, "-c", "{}; echo never")
 				if err := b.w.Submit([]batch.Item{{Index: 4, Attempt: 1, Data: []byte(script)}}); err != nil {
 					t.Fatal(err)
