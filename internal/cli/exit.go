@@ -9,6 +9,7 @@ import (
 // they are written; --help and docs/exit-codes.md are held against it by a test.
 type Exit int
 
+// The statuses; exits says what each means.
 const (
 	ExitOK          Exit = 0
 	ExitFailed      Exit = 1
@@ -25,7 +26,7 @@ var exits = []struct {
 	{ExitOK, "all items ended ok"},
 	{ExitFailed, "the run is complete, and some items failed"},
 	{ExitUsage, "usage or start-up error; no item was run"},
-	{ExitStopped, "stopped early: disk full, or an input that could not be read to its end"},
+	{ExitStopped, "stopped early: disk full, an input that cannot be read to its end, a reader of the output that has gone, or workers that cannot be had"},
 	{ExitInterrupted, "interrupted (SIGINT)"},
 	{ExitTerminated, "terminated (SIGTERM, SIGHUP)"},
 }

@@ -34,7 +34,9 @@ func (s *session) finish() error {
 	exit := ExitOK
 	switch {
 	case ended != nil:
-		exit = exitOf(ended)
+		if exit = exitOf(ended); exit == ExitUsage && tried(outcome) > 0 {
+			exit = ExitStopped // items were run: it was no error of the start
+		}
 	case outcome.Counts[batch.OK] != outcome.Read:
 		exit = ExitFailed
 	}
@@ -50,7 +52,7 @@ func (s *session) finish() error {
 		s.dir.Remove()
 		return &ExitError{Status: ExitUsage, Err: explainEnd(ended, s)}
 	}
-	s.tell(outcome, ended, exit)
+	s.tell(outcome, exit, delivered)
 	s.record(outcome, exit, delivered)
 	s.dir.Finish(!clean || s.flags.keep)
 	s.dir.Close()
@@ -81,14 +83,20 @@ func explainEnd(ended error, s *session) error {
 }
 
 // tell writes the summary.
-func (s *session) tell(o engine.Snapshot, ended error, exit Exit) {
+func (s *session) tell(o engine.Snapshot, exit Exit, delivered bool) {
 	sum := ui.Summary{
 		Counts: o.Counts, Plan: s.planText(), Wall: time.Since(s.begun),
 		Median: o.Median, P95: o.P95, Max: o.Max, ItemSum: o.Sum,
-		Output: s.flags.output, Notes: s.source.Notes(), Quiet: s.flags.quiet && exit == ExitOK,
+		Notes: s.source.Notes(), Quiet: s.flags.quiet && exit == ExitOK,
 	}
 	if exit != ExitOK || s.flags.keep {
 		sum.RunID, sum.RunDir = s.dir.ID, s.dir.Path(".")
+	}
+	switch {
+	case s.flags.output != "" && delivered:
+		sum.Output = s.flags.output
+	case s.flags.output != "":
+		sum.Notes = append(sum.Notes, fmt.Sprintf("%s was not written; the results so far are in the run's journal", s.flags.output))
 	}
 	failed := s.engine.Failures()
 	for _, f := range failed {

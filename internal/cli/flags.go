@@ -114,11 +114,13 @@ func fromEnv(s *pflag.FlagSet, env []string) error {
 const envPrefix = "POOLWISE_"
 
 // check refuses values that no run can have.
-func (f *runFlags) check(task *taskSpec) error {
+func (f *runFlags) check(s *pflag.FlagSet, task *taskSpec) error {
 	if f.output == "-" {
 		f.output = "" // standard output, as - is standard input
 	}
 	switch {
+	case s.Changed("cpus") && f.cpus == 0, s.Changed("chunk") && f.chunk == 0, s.Changed("window") && f.window == 0:
+		return usagef("--cpus, --chunk and --window are above 0; leave them out for what poolwise chooses")
 	case f.chunk < 0 || f.chunk > 1<<20:
 		return usagef("--chunk %d: it is between 1 and %d", f.chunk, 1<<20)
 	case f.window < 0 || f.window > 1<<20:

@@ -16,14 +16,14 @@ import (
 	"github.com/poolwise/poolwise/plan"
 )
 
-const runExamples = `  # Each line of words.txt is an item; one JSON value a line comes out.
+const runExamples = `  # Lines and words of each file; one JSON value a line comes out.
   poolwise run examples/textstats.py:stats --from paths 'examples/*.py' -o stats.jsonl
 
   # A command for each item; its output, in input order.
   poolwise run -- echo {#} {} ::: a b c
 
-  # Lines from a pipe, four at a time.
-  printf 'one\ntwo\n' | poolwise run --plan processes:4 - -- wc -c --stdin`
+  # Lines from a pipe, each on the command's standard input, four at a time.
+  printf 'one\ntwo\n' | poolwise run --plan processes:4 --stdin -- wc -c`
 
 func (a *App) runCommand() *cobra.Command {
 	var f runFlags
@@ -37,7 +37,9 @@ func (a *App) runCommand() *cobra.Command {
 TASK is file.py:func or package.module:func; a COMMAND stands after --, with the
 placeholders {} {.} {/} {//} {/.} {#}. An INPUT is a file of items, or - for
 standard input, which is read when nothing else is given. ITEMs stand after :::,
-always last.`,
+always last.
+
+A flag that tunes a run can also be set by a variable: POOLWISE_PLAN for --plan.`,
 		Example: runExamples,
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,13 +50,14 @@ always last.`,
 			if err != nil {
 				return err
 			}
-			if err := f.check(&inv.task); err != nil {
+			if err := f.check(cmd.Flags(), &inv.task); err != nil {
 				return err
 			}
 			return a.run(cmd.Context(), &f, inv)
 		},
 	}
 	f.add(cmd.Flags())
+	completeWords(cmd)
 	return cmd
 }
 

@@ -78,6 +78,9 @@ func (a *App) prepare(ctx context.Context, f *runFlags, inv *invocation) (*sessi
 	if s.plan, err = choosePlan(f, &inv.task, s.cpus.Workers); err != nil {
 		return nil, err
 	}
+	if err := s.checkDescriptors(); err != nil {
+		return nil, err
+	}
 	if err := s.checkOutput(); err != nil {
 		return nil, err
 	}
@@ -98,6 +101,30 @@ func (a *App) prepare(ctx context.Context, f *runFlags, inv *invocation) (*sessi
 		return nil, usagef("%w", err)
 	}
 	return s, nil
+}
+
+const (
+	// A worker takes up to ten descriptors of poolwise's while it starts, and
+	// everything else together some thirty.
+	workerFiles, otherFiles = 10, 40
+)
+
+// checkDescriptors sees to it that there can be as many workers as planned.
+func (s *session) checkDescriptors() error {
+	limit := s.system.Limits().OpenFiles
+	if limit == nil || *limit >= int64(otherFiles+workerFiles*s.plan.Processes) {
+		return nil
+	}
+	fit := int(*limit-otherFiles) / workerFiles
+	if fit < 1 {
+		return usagef("at most %d files may be open here, and a run needs %d; raise the limit (ulimit -n)", *limit, otherFiles+workerFiles)
+	}
+	if s.flags.plan.plan != nil {
+		return usagef("--plan %s: at most %d files may be open here, which is enough for %d processes; raise the limit (ulimit -n) or plan fewer",
+			s.plan, *limit, fit)
+	}
+	s.plan.Processes = fit
+	return nil
 }
 
 // checkOutput refuses an output that is one of the inputs.

@@ -49,14 +49,20 @@ RUN is an id, the beginning of one, the directory of a run, or last.`,
 	s.BoolVar(&f.json, "json", false, "the record of the run as JSON")
 	s.BoolVar(&f.log, "log", false, "what the tasks printed")
 	s.BoolVar(&f.failures, "failures", false, "every item that did not end ok, with its traceback")
-	s.Int64Var(&f.item, "item", -1, "everything known about the item with this `INDEX`")
+	s.Int64Var(&f.item, "item", noItem, "everything known about the item with this `INDEX`")
 	return cmd
 }
+
+// noItem is the value of --item when it was not given.
+const noItem = -1
 
 // shownFailures is how many failures show lists unless asked for all.
 const shownFailures = 10
 
 func (a *App) show(ref string, f *showFlags) error {
+	if f.item < noItem {
+		return usagef("--item %d: indices begin with 0", f.item)
+	}
 	dir, err := journal.OpenDir(a.path(f.runDir), ref)
 	if err != nil {
 		return usagef("%w", err)

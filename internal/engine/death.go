@@ -41,8 +41,16 @@ func (l *lane) bury(d *supervisor.Death) {
 	}
 	l.alone = false
 	if l.barren >= deathsInARow {
-		l.run.abort(fmt.Errorf("worker %d died %d times in a row without running any item: %w", l.number, l.barren, d))
+		l.run.abort(fmt.Errorf("worker %d died %d times in a row without running any item: %w%s", l.number, l.barren, d, lastWords(d)))
 	}
+}
+
+// lastWords is what a dead worker wrote last, for a message.
+func lastWords(d *supervisor.Death) string {
+	if d.LastWords == "" {
+		return ""
+	}
+	return "\nits last words:\n  " + strings.ReplaceAll(strings.TrimSpace(d.LastWords), "\n", "\n  ")
 }
 
 type chargedItem struct {

@@ -73,7 +73,7 @@ type ReadyBody struct {
 // CannotBody says why the task cannot be run.
 type CannotBody struct {
 	// Code is one of not-found, no-function, import, not-callable, not-async, is-async,
-	// generator, version.
+	// generator, misfit, version.
 	Code        string         `json:"code"`
 	Reason      string         `json:"reason"`
 	Interpreter string         `json:"interpreter"`

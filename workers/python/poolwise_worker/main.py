@@ -121,6 +121,10 @@ def _load(spec):
     if task.is_generator(func):
         raise task.CannotLoad("generator", "%s is a generator function: a value that is produced"
                               " bit by bit has no JSON form; return a list" % spec["task"]["name"])
+    why = task.misfit(func)
+    if why:
+        raise task.CannotLoad("misfit", "%s cannot be called with the item as its one argument: %s"
+                              % (spec["task"]["name"], why))
     if spec.get("init"):
         task.initialise(module, spec["init"])
     return func, coroutine

@@ -150,6 +150,30 @@ def is_generator(func):
     return bool(_code_flags(func) & (0x20 | 0x200))  # CO_GENERATOR, CO_ASYNC_GENERATOR
 
 
+def misfit(func):
+    """Return why func cannot be called with the item alone; None if it can.
+
+    Only plain functions and methods are judged, by their code: what others
+    take is known when they are called. A task that takes nothing or needs more
+    would otherwise fail once for each of a million items.
+    """
+    bound = getattr(func, "__func__", None)
+    plain = bound or func
+    code = getattr(plain, "__code__", None)
+    if code is None:
+        return None
+    most = code.co_argcount - (1 if bound else 0)
+    least = most - len(plain.__defaults__ or ())
+    named = code.co_kwonlyargcount - len(plain.__kwdefaults__ or {})
+    if named > 0:
+        return "it needs %d named argument%s" % (named, "s" if named > 1 else "")
+    if least > 1:
+        return "it needs %d arguments" % least
+    if most < 1 and not code.co_flags & 0x04:  # CO_VARARGS
+        return "it takes no argument"
+    return None
+
+
 def _code_flags(func):
     """Return the flags of the code that a call of func runs, 0 where there is none."""
     try:
