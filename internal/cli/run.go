@@ -58,7 +58,6 @@ A flag that tunes a run can also be set by a variable: POOLWISE_PLAN for --plan.
 	}
 	f.add(cmd.Flags())
 	completeWords(cmd)
-	completeWords(cmd)
 	return cmd
 }
 
