@@ -48,6 +48,10 @@ func TestKilledPoolwiseLeavesNothing(t *testing.T) {
 			p.signal(syscall.SIGKILL)
 			p.status(patience)
 			eventually(t, 2*time.Second, "all are gone", func() bool { return len(carriers(cookie)) == 0 })
+			show := prepare(t, dir, "show", "last").start()
+			if status := show.status(patience); status != 0 || !strings.Contains(show.stdout.String(), ", died\n") {
+				t.Errorf("show tells, with status %d:\n%s", status, show.stdout.String())
+			}
 		})
 	}
 }

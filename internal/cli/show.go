@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -68,7 +69,7 @@ func (a *App) show(ref string, f *showFlags) error {
 		return usagef("%w", err)
 	}
 	defer dir.Close()
-	info, err := journal.ReadInfo(dir.Path("."))
+	info, err := infoOf(dir)
 	if err != nil {
 		return usagef("%w", err)
 	}
@@ -91,6 +92,23 @@ func (a *App) show(ref string, f *showFlags) error {
 		return &ExitError{Status: ExitFailed, Err: err}
 	}
 	return err
+}
+
+// infoOf reads what run.json says of a run, and tells a run whose poolwise was
+// killed from one that is running.
+func infoOf(dir *journal.Dir) (*journal.Info, error) {
+	info, err := journal.ReadInfo(dir.Path("."))
+	if err != nil || info.State != journal.Running {
+		return info, err
+	}
+	base := filepath.Dir(filepath.Dir(dir.Path(".")))
+	runs, _ := journal.List(base) // whatever else lies there
+	for _, r := range runs {
+		if r.ID == info.ID {
+			return r, nil
+		}
+	}
+	return info, nil
 }
 
 func (a *App) showLog(w io.Writer, dir *journal.Dir) error {
