@@ -17,8 +17,8 @@ import (
 // or the *ExitError of the run.
 func (s *session) finish() error {
 	ended := s.ended
-	if err := s.sink.Close(); err != nil && ended == nil {
-		ended = &engine.OutputError{Err: err}
+	if err := s.deliver(); err != nil && ended == nil {
+		ended = err
 	}
 	delivered := false
 	if ended == nil {
@@ -52,10 +52,11 @@ func (s *session) finish() error {
 		s.dir.Remove()
 		return &ExitError{Status: ExitUsage, Err: explainEnd(ended, s)}
 	}
-	s.tell(outcome, exit, delivered)
 	s.record(outcome, exit, delivered)
 	s.dir.Finish(!clean || s.flags.keep)
 	s.dir.Close()
+	s.leaveSignals() // all is recorded; who waits for standard error may go now
+	s.tell(outcome, exit, delivered)
 	if exit == ExitOK {
 		return nil
 	}

@@ -3,12 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -80,7 +77,9 @@ func (a *App) run(ctx context.Context, f *runFlags, inv *invocation) error {
 	// What is held is bounded and small, so collecting less often costs little
 	// memory, and saves a twentieth of the time of a million short items.
 	debug.SetGCPercent(gcPercent)
-	stop := s.onSignals()
+	s.takeSignals()
+	defer s.leaveSignals()
+	stop := s.stopOnSignals()
 	s.execute()
 	stop()
 	return s.finish()
@@ -88,49 +87,6 @@ func (a *App) run(ctx context.Context, f *runFlags, inv *invocation) error {
 
 // gcPercent lets the heap grow to five times what is in use.
 const gcPercent = 400
-
-// signalError is the cause of a stop by a signal.
-type signalError struct{ signal os.Signal }
-
-func (e *signalError) Error() string { return fmt.Sprintf("stopped by %v", e.signal) }
-
-func (e *signalError) Unwrap() error { return engine.ErrInterrupted }
-
-// onSignals stops the run at the first signal, and at once at the second. The
-// function that it returns ends that.
-func (s *session) onSignals() (stop func()) {
-	signals := make(chan os.Signal, 4)
-	// SIGPIPE is taken so that a closed output is an error of the write, and not
-	// ignored, which commands would inherit.
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	done := make(chan struct{})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		stopping := false
-		for {
-			select {
-			case got := <-signals:
-				switch {
-				case got == syscall.SIGPIPE:
-				case stopping:
-					s.engine.Kill()
-				default:
-					stopping = true
-					s.note(fmt.Sprintf("%v: no more items are started; those that run may finish for %v. Once more ends them at once.", got, grace))
-					s.engine.Stop(&signalError{got})
-				}
-			case <-done:
-				return
-			}
-		}
-	}()
-	return func() {
-		signal.Stop(signals)
-		close(done)
-		<-ended
-	}
-}
 
 // choosePlan takes --plan and refuses what cannot be.
 func choosePlan(f *runFlags, task *taskSpec, workers int) (plan.Plan, error) {

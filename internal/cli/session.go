@@ -52,6 +52,7 @@ type session struct {
 	begun     time.Time
 	mode      ui.Mode
 	meter     machine.Meter
+	signals   chan os.Signal
 	logFailed sync.Once
 	ended     error // why the engine ended early, nil when it did not
 }

@@ -119,3 +119,25 @@ func wantInterrupted(t *testing.T, dir string, p *process, counts map[string]int
 		t.Errorf("nothing is said of items that were not run:\n%s", said)
 	}
 }
+
+// C25: a reader of the output that stands still does not keep poolwise from
+// being interrupted, and how the run ended is recorded.
+func TestSignalWhileTheOutputIsStuck(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "task.py"), "def long(x):\n    return 'x' * 1_000_000\n")
+	p := prepare(t, dir, "run", "--progress", "json", "task.py:long", ":::", "a")
+	startPiped(t, p) // nobody reads
+	eventually(t, patience, "the item is done", func() bool { return strings.Contains(p.stderr.String(), `"ok":1`) })
+	for ended := false; !ended; {
+		p.signal(syscall.SIGINT)
+		select {
+		case <-p.ended:
+			ended = true
+		case <-time.After(5 * time.Second): // it was the end of the work that it found
+		}
+	}
+	info := theRun(t, dir)
+	if status := p.status(patience); status != 130 || info.State != "interrupted" || info.Output.Delivered {
+		t.Errorf("status %d; run.json says %+v; it said\n%s", status, info, p.stderr.String())
+	}
+}
