@@ -108,7 +108,10 @@ func (s *session) tell(o engine.Snapshot, exit Exit, delivered bool) {
 	bad := tried(o) - o.Counts[batch.OK]
 	sum.MoreFailures = bad - uint64(len(failed))
 	if s.mode == ui.JSON {
-		s.app.Stderr.Write(ui.JSONSummary(sum))
+		sum.Plan = s.plan.String()
+		if !sum.Quiet || !sum.AllOK() {
+			s.app.Stderr.Write(ui.JSONSummary(sum))
+		}
 		return
 	}
 	ui.WriteSummary(s.app.Stderr, sum)
