@@ -34,7 +34,7 @@ var flagCases = map[string]flagCase{
 	"plan":       {"--plan threads:3", "task.py:same ::: a b", `as threads:3`, false},
 	"chunk":      {"--chunk 2", "--plan processes:2 --window 1 task.py:met ::: a b", `alone`, false},
 	"init":       {"--init setup", "task.py:ready ::: a", `true`, false},
-	"shell":      {"--shell", "-- 'echo $((40 + 2))' ::: a", `(?m)^42 a$`, false},
+	"shell":      {"--shell", "-- 'echo $((40 + 2)) {}' ::: a", `(?m)^42 a$`, false},
 	"stdin":      {"--stdin", "-- cat ::: text", `(?m)^text`, false},
 	"keep-empty": {"--keep-empty", "gap.txt -- echo", `3 items`, false},
 	"cr":         {"--cr keep", "task.py:same crlf.txt", `"a\\r"`, false},
