@@ -42,18 +42,22 @@ func (s *session) finish() error {
 	}
 	clean := exit == ExitOK && delivered
 	if clean && !s.flags.keep {
-		s.journal.CloseUnsynced()
+		_ = s.journal.CloseUnsynced() // it is removed in a moment
 	} else if err := s.journal.Close(); err != nil && ended == nil {
 		ended, exit = &engine.OutputError{Err: err}, ExitStopped
 	}
-	s.log.Close()
+	if err := s.log.Close(); err != nil {
+		s.logBroke(err)
+	}
 	s.guardian.Release()
 	if failedStart(ended) && tried(outcome) == 0 {
-		s.dir.Remove()
+		_ = s.dir.Remove() // an empty record is no more than untidy
 		return &ExitError{Status: ExitUsage, Err: explainEnd(ended, s)}
 	}
 	s.record(outcome, exit, delivered)
-	s.dir.Finish(!clean || s.flags.keep)
+	if err := s.dir.Finish(!clean || s.flags.keep); err != nil {
+		printError(s.app.Stderr, err)
+	}
 	s.dir.Close()
 	s.leaveSignals() // all is recorded; who waits for standard error may go now
 	s.tell(outcome, exit, delivered)
@@ -110,7 +114,7 @@ func (s *session) tell(o engine.Snapshot, exit Exit, delivered bool) {
 	if s.mode == ui.JSON {
 		sum.Plan = s.plan.String()
 		if !sum.Quiet || !sum.AllOK() {
-			s.app.Stderr.Write(ui.JSONSummary(sum))
+			_, _ = s.app.Stderr.Write(ui.JSONSummary(sum)) // there is nobody left to tell
 		}
 		return
 	}

@@ -122,6 +122,11 @@ func (t *pythonTask) dryRun(w io.Writer, src engine.Source) error {
 // logOutput keeps what tasks print.
 func (s *session) logOutput(out batch.Output) {
 	if err := s.log.Write(out); err != nil {
-		s.logFailed.Do(func() { s.note("what tasks print is no longer kept: " + err.Error()) })
+		s.logBroke(err)
 	}
+}
+
+// logBroke says once that what tasks print is lost.
+func (s *session) logBroke(err error) {
+	s.logFailed.Do(func() { s.note("what tasks print is no longer kept: " + err.Error()) })
 }

@@ -139,7 +139,7 @@ func (r *Reader) Next() ([]batch.Item, error) {
 			return r.out.end(), nil
 		case err == io.EOF:
 			r.cur = nil
-			r.closeSource()
+			_ = r.closeSource() // it was read to its end
 		default:
 			r.failed = err
 		}

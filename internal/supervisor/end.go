@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/poolwise/poolwise/internal/proc"
 )
 
 const (
@@ -52,8 +54,8 @@ func (w *Worker) collect(d *Death) {
 	w.mu.Lock()
 	w.ended, d.Killed = true, w.killed
 	w.mu.Unlock()
-	status, usage := w.proc.reap()
-	d.Exit, d.PeakRSS, d.LastWords = status.ExitStatus(), peakRSS(usage), w.words.text()
+	status, usage := w.proc.Reap()
+	d.Exit, d.PeakRSS, d.LastWords = status.ExitStatus(), proc.PeakRSS(usage), w.words.text()
 	if status.Signaled() {
 		d.Exit, d.Signal = -1, status.Signal()
 	}
@@ -71,7 +73,7 @@ func (w *Worker) violated(err error) error {
 	var start *StartError
 	if errors.As(err, &start) {
 		w.leaveBy = time.Now().Add(goodbyeGrace)
-		w.end()
+		_ = w.end() // how it went is less than why
 		return err
 	}
 	w.signalGroup()
@@ -101,13 +103,11 @@ func (w *Worker) exited(limit time.Duration) bool {
 			timeout = int((left + time.Millisecond - 1) / time.Millisecond)
 		}
 		fds := []unix.PollFd{
-			{Fd: int32(w.proc.endFD), Events: unix.POLLIN},
+			{Fd: int32(w.proc.EndFD), Events: unix.POLLIN},
 			{Fd: int32(w.pipes[0].fd), Events: unix.POLLIN},
 			{Fd: int32(w.pipes[1].fd), Events: unix.POLLIN},
 		}
-		if _, err := unix.Poll(fds, timeout); err == unix.EINTR {
-			continue
-		}
+		_, _ = proc.Poll(fds, timeout) // a failed one tells nothing, and is tried again
 		if fds[0].Revents != 0 {
 			return true
 		}
@@ -131,8 +131,8 @@ const lastReads = 1 << 20 / pipeSize
 func (w *Worker) drainAll(s *stream) {
 	for range lastReads {
 		fds := []unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLIN}}
-		n, err := unix.Poll(fds, 0)
-		if s.fd < 0 || n == 0 || (err != nil && err != unix.EINTR) {
+		n, err := proc.Poll(fds, 0)
+		if s.fd < 0 || n == 0 || err != nil {
 			return
 		}
 		w.drainPipe(s)
@@ -144,10 +144,11 @@ func (w *Worker) release() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ended = true
-	if w.wakeSend != w.wakeFD {
-		unix.Close(w.wakeSend)
+	if w.waker != nil {
+		w.waker.Close()
+		w.waker = nil
 	}
-	for _, fd := range []*int{&w.sock, &w.wakeFD, &w.pipes[0].fd, &w.pipes[1].fd} {
+	for _, fd := range []*int{&w.sock, &w.pipes[0].fd, &w.pipes[1].fd} {
 		if *fd >= 0 {
 			unix.Close(*fd)
 		}
@@ -157,5 +158,5 @@ func (w *Worker) release() {
 		unix.Munmap(w.page.bytes)
 		w.page = nil
 	}
-	w.in, w.out, w.scratch, w.wakeSend = nil, nil, nil, -1
+	w.in, w.out, w.scratch = nil, nil, nil
 }

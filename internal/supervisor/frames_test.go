@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/poolwise/poolwise/internal/batch"
+	"github.com/poolwise/poolwise/internal/proc"
 	"github.com/poolwise/poolwise/internal/wire"
 )
 
@@ -21,10 +22,10 @@ const nobody = 1 << 30
 // connected returns a serving worker without a process, and its socket's other
 // end.
 func connected(t interface{ Fatal(...any) }, output func(batch.Output)) (w *Worker, peer int, done func()) {
-	w = &Worker{cfg: Config{MaxFrame: 8 << 20, Output: output}, sock: -1, wakeFD: -1, wakeSend: -1, state: serving}
+	w = &Worker{cfg: Config{MaxFrame: 8 << 20, Output: output}, sock: -1, state: serving}
 	w.cfg.Load.Slots = 1
 	w.pipes = [2]stream{{fd: -1}, {fd: -1}}
-	w.pid, w.proc = nobody, &process{pid: nobody, endFD: -1}
+	w.pid, w.proc = nobody, &proc.Process{PID: nobody, EndFD: -1}
 	theirs, err := w.connect()
 	if err != nil {
 		t.Fatal(err)

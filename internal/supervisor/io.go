@@ -4,12 +4,12 @@ package supervisor
 
 import (
 	"io"
-	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/poolwise/poolwise/internal/batch"
+	"github.com/poolwise/poolwise/internal/proc"
 	"github.com/poolwise/poolwise/internal/wire"
 )
 
@@ -122,25 +122,18 @@ func (w *Worker) poll() (woken, over bool, err error) {
 	}
 	w.polled = append(w.polled[:0],
 		unix.PollFd{Fd: int32(w.sock), Events: events},
-		unix.PollFd{Fd: int32(w.wakeFD), Events: unix.POLLIN},
-		unix.PollFd{Fd: int32(w.proc.endFD), Events: unix.POLLIN},
+		unix.PollFd{Fd: int32(w.waker.FD), Events: unix.POLLIN},
+		unix.PollFd{Fd: int32(w.proc.EndFD), Events: unix.POLLIN},
 		unix.PollFd{Fd: int32(w.pipes[0].fd), Events: unix.POLLIN},
 		unix.PollFd{Fd: int32(w.pipes[1].fd), Events: unix.POLLIN})
-	for {
-		_, err := unix.Poll(w.polled, w.patience())
-		if err == nil {
-			break
-		}
-		if err != unix.EINTR {
-			return false, false, os.NewSyscallError("poll", err)
-		}
+	if _, err := proc.Poll(w.polled, w.patience()); err != nil {
+		return false, false, err
 	}
 	if w.polled[onSocket].Revents&unix.POLLOUT != 0 {
 		w.write()
 	}
 	if w.polled[onWake].Revents != 0 {
-		var buf [64]byte
-		unix.Read(w.wakeFD, buf[:])
+		w.waker.Clear()
 		woken = true
 	}
 	for i := range w.pipes {

@@ -2,7 +2,6 @@ package supervisor
 
 import (
 	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,27 +24,3 @@ func makePage(size int) (int, error) {
 	}
 	return fd, nil
 }
-
-// makeWaker returns the two ends of what wakes a poll: here one and the same.
-func makeWaker() (read, write int, err error) {
-	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
-	return fd, fd, os.NewSyscallError("eventfd", err)
-}
-
-// startProcess starts a child that leads a session of its own.
-func startProcess(argv []string, attr *syscall.ProcAttr) (*process, error) {
-	pidfd := -1
-	attr.Sys = &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}
-	pid, err := syscall.ForkExec(argv[0], argv, attr)
-	if err != nil {
-		return nil, err
-	}
-	p := &process{pid: pid, endFD: pidfd}
-	if pidfd < 0 { // before Linux 5.2
-		err = p.watch()
-	}
-	return p, err
-}
-
-// peakRSS is in bytes.
-func peakRSS(usage *unix.Rusage) int64 { return usage.Maxrss << 10 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/poolwise/poolwise/internal/batch"
+	"github.com/poolwise/poolwise/internal/proc"
 	"github.com/poolwise/poolwise/internal/wire"
 )
 
@@ -23,14 +24,14 @@ import (
 type Worker struct {
 	cfg   Config
 	pid   int
-	proc  *process
+	proc  *proc.Process
 	page  *page
 	hello wire.HelloBody
 	ready wire.ReadyBody
 
-	sock             int
-	wakeFD, wakeSend int
-	pipes            [2]stream // stdout, stderr
+	sock  int
+	waker *proc.Waker
+	pipes [2]stream // stdout, stderr
 
 	in       []byte // what was read; in[at:] is not yet cut into frames
 	at       int
@@ -96,7 +97,7 @@ func spawn(cfg Config) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{cfg: cfg, sock: -1, wakeFD: -1, wakeSend: -1}
+	w := &Worker{cfg: cfg, sock: -1}
 	w.pipes = [2]stream{{fd: -1, name: "stdout"}, {fd: -1, name: "stderr"}}
 	w.out = wire.AppendFrame(w.out, wire.Load, load)
 	theirs, err := w.connect()
@@ -120,14 +121,14 @@ func (w *Worker) connect() (theirs []uintptr, err error) {
 	}
 	theirs = append(theirs, uintptr(null))
 	for i := range w.pipes {
-		read, write, err := pipe()
+		read, write, err := proc.Pipe()
 		if err != nil {
 			return theirs, err
 		}
 		theirs = append(theirs, uintptr(write))
 		w.pipes[i].fd = read
 	}
-	ours, sock, err := socketPair()
+	ours, sock, err := proc.SocketPair()
 	if err != nil {
 		return theirs, err
 	}
@@ -137,16 +138,16 @@ func (w *Worker) connect() (theirs []uintptr, err error) {
 		return theirs, err
 	}
 	theirs = append(theirs, uintptr(page))
-	w.wakeFD, w.wakeSend, err = makeWaker()
+	w.waker, err = proc.NewWaker()
 	return theirs, err
 }
 
 func (w *Worker) exec(files []uintptr) error {
-	proc, err := startProcess(w.cfg.Command, &syscall.ProcAttr{Dir: w.cfg.Dir, Env: w.cfg.Env, Files: files})
+	p, err := proc.Start(w.cfg.Command[0], w.cfg.Command, &syscall.ProcAttr{Dir: w.cfg.Dir, Env: w.cfg.Env, Files: files})
 	if err != nil {
 		return &os.PathError{Op: "start", Path: w.cfg.Command[0], Err: err}
 	}
-	w.proc, w.pid = proc, proc.pid
+	w.proc, w.pid = p, p.PID
 	return nil
 }
 
@@ -181,7 +182,7 @@ func (w *Worker) Hello() wire.HelloBody { return w.hello }
 // Ready returns what the worker said of its start.
 func (w *Worker) Ready() wire.ReadyBody { return w.ready }
 
-// Submit queues a chunk; Wait sends it, with all others queued by then.
+// Submit queues a chunk and sends as much as the worker takes at once.
 func (w *Worker) Submit(chunk []batch.Item) error {
 	if w.state != serving {
 		return errors.New("the worker takes no more items")
@@ -191,6 +192,7 @@ func (w *Worker) Submit(chunk []batch.Item) error {
 		w.sent = 0
 	}
 	w.out = wire.AppendChunk(w.out, chunk)
+	w.write()
 	return w.writeErr
 }
 
@@ -210,8 +212,7 @@ func (w *Worker) Wake() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.ended {
-		one := [8]byte{1}
-		unix.Write(w.wakeSend, one[:]) // full means that it is awake already
+		w.waker.Wake()
 	}
 }
 
@@ -241,7 +242,6 @@ func (w *Worker) Wait() ([]batch.Result, error) {
 		return nil, io.EOF
 	}
 	w.results.Reset()
-	w.write() // all chunks that were submitted meanwhile, at once
 	for {
 		if results, told, err := w.take(); told {
 			return results, err
