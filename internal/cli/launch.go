@@ -89,7 +89,7 @@ func (s *session) installWorker() (string, error) {
 
 func (t *pythonTask) start(ctx context.Context, n int) (engine.Worker, error) {
 	s := t.s
-	return supervisor.Start(ctx, supervisor.Config{
+	w, err := supervisor.Start(ctx, supervisor.Config{
 		Number:  n,
 		Command: python.Command(t.python.Path, t.shim),
 		Env:     s.childEnv(),
@@ -102,6 +102,25 @@ func (t *pythonTask) start(ctx context.Context, n int) (engine.Worker, error) {
 		ChannelLost: python.ChannelLost,
 		Explain:     python.Explain,
 	})
+	if err != nil {
+		return nil, err
+	}
+	return s.guarded(w)
+}
+
+// guarded returns the worker, unless there is no guardian to watch over it: by
+// now it has had the time to come up.
+func (s *session) guarded(w engine.Worker) (engine.Worker, error) {
+	err := s.guardian.Started()
+	if err == nil {
+		return w, nil
+	}
+	w.Kill()
+	for {
+		if _, ended := w.Wait(); ended != nil {
+			return nil, fmt.Errorf("the guardian, which ends everything if poolwise is killed, cannot be started: %w", err)
+		}
+	}
 }
 
 // maxFrame is the largest frame that a worker may send: values may be larger

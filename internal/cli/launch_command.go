@@ -29,10 +29,14 @@ func (s *session) commandLauncher() (*commandTask, error) {
 
 func (t *commandTask) start(_ context.Context, n int) (engine.Worker, error) {
 	s := t.s
-	return command.Start(command.WorkerConfig{
+	w, err := command.Start(command.WorkerConfig{
 		Number: n, Template: t.template, Env: s.childEnv(), Dir: s.app.Dir, RunDir: s.dir.Path("."),
 		Output: s.logOutput, Note: s.note, Guardian: s.guardian,
 	})
+	if err != nil {
+		return nil, err
+	}
+	return s.guarded(w)
 }
 
 func (t *commandTask) describe(info *journal.Info) { info.Task.Kind = "command" }
