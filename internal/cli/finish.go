@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,7 +105,8 @@ func (s *session) tell(o engine.Snapshot, exit Exit, delivered bool) {
 	case s.flags.output != "":
 		sum.Notes = append(sum.Notes, fmt.Sprintf("%s was not written; the results so far are in the run's journal", s.flags.output))
 	}
-	failed := s.engine.Failures()
+	failed := slices.Clone(s.engine.Failures())
+	slices.SortFunc(failed, func(a, b engine.FailedItem) int { return cmp.Compare(a.Index, b.Index) })
 	for _, f := range failed {
 		sum.Failures = append(sum.Failures, ui.FailureLine{
 			Index: f.Index, Item: f.Preview, Status: f.Status, LastLine: lastLine(&f.Failure),

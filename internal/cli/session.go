@@ -134,6 +134,9 @@ func (s *session) checkOutput() error {
 	if out == "" {
 		return nil
 	}
+	if os.IsPathSeparator(out[len(out)-1]) {
+		return usagef("-o %s: this names a directory; name a file in it", out)
+	}
 	to, err := os.Stat(s.app.path(out))
 	if err != nil {
 		return nil // not there yet
