@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -48,6 +49,7 @@ func (x *text) String() string {
 // other streams before it calls start.
 func prepare(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
+	heedSignals(t)
 	p := &process{t: t, cmd: exec.Command("poolwise", args...), ended: make(chan struct{})}
 	p.cmd.Dir = dir
 	p.cmd.Env = append(os.Environ(), "POOLWISE_PYTHON="+interpreter(t), "XDG_CACHE_HOME="+filepath.Join(dir, ".cache"))
@@ -161,4 +163,12 @@ func theRun(t *testing.T, dir string) runInfo {
 		t.Fatal(err)
 	}
 	return info
+}
+
+// heedSignals undoes what nohup and jobs in the background do: signals that
+// this process ignores would be ignored by those that it starts.
+func heedSignals(t *testing.T) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
+	t.Cleanup(func() { signal.Stop(c) })
 }

@@ -69,6 +69,22 @@ func TestOneSignalDrains(t *testing.T) {
 	}
 }
 
+// A run under nohup goes on when the terminal closes.
+func TestAnIgnoredHangupStaysIgnored(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "task.py"), waits)
+	p := prepare(t, dir)
+	p.cmd.Path = "/bin/sh"
+	p.cmd.Args = []string{"sh", "-c", `trap "" HUP; exec poolwise run --plan serial task.py:waits ::: a b`}
+	p.start()
+	eventually(t, patience, "an item runs", func() bool { return lineCount(filepath.Join(dir, "running")) == 1 })
+	p.signal(syscall.SIGHUP)
+	write(t, filepath.Join(dir, "go"), "")
+	if status := p.status(patience); status != 0 || !strings.Contains(p.stderr.String(), "2 ok") {
+		t.Errorf("status %d: %s", status, p.stderr.String())
+	}
+}
+
 // C25: the second signal ends all within a second; what ran is not run, and
 // not failed.
 func TestTwoSignalsEndAtOnce(t *testing.T) {

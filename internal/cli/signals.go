@@ -23,7 +23,14 @@ func (s *session) takeSignals() {
 	s.signals = make(chan os.Signal, 4)
 	// SIGPIPE is taken so that a closed output is an error of the write, and not
 	// ignored, which commands would inherit.
-	signal.Notify(s.signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	signal.Notify(s.signals, syscall.SIGPIPE)
+	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		// What was ignored from the start stays so: nohup means it, and so does
+		// a shell that starts a job in the background.
+		if !signal.Ignored(sig) {
+			signal.Notify(s.signals, sig)
+		}
+	}
 }
 
 func (s *session) leaveSignals() { signal.Stop(s.signals) }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,6 +67,7 @@ type victimProcess struct {
 // startVictim waits until the script has printed n process ids.
 func startVictim(t *testing.T, script string, n int) *victimProcess {
 	t.Helper()
+	heedSignals(t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), victim+"="+script)
 	out, err := cmd.StdoutPipe()
@@ -148,4 +150,12 @@ func ids(found []Process) []int {
 	}
 	slices.Sort(got)
 	return got
+}
+
+// heedSignals undoes what nohup and jobs in the background do: signals that
+// this process ignores would be ignored by those that it starts.
+func heedSignals(t *testing.T) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
+	t.Cleanup(func() { signal.Stop(c) })
 }
