@@ -7,15 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Start starts the program at path as the leader of a session of its own.
+// Start starts the program at path as the leader of a session of its own. What
+// attr.Sys asks for besides is done too.
 func Start(path string, argv []string, attr *syscall.ProcAttr) (*Process, error) {
-	attr.Sys = &syscall.SysProcAttr{Setsid: true}
-	pid, err := syscall.ForkExec(path, argv, attr)
-	if err != nil {
-		return nil, err
+	if attr.Sys == nil {
+		attr.Sys = &syscall.SysProcAttr{}
 	}
-	p := &Process{PID: pid}
-	return p, p.watch()
+	attr.Sys.Setsid = true
+	return startWatched(path, argv, attr)
 }
 
 // NewWaker returns a waker.
@@ -24,7 +23,12 @@ func NewWaker() (*Waker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Waker{FD: read, send: write}, unix.SetNonblock(write, true)
+	if err := unix.SetNonblock(write, true); err != nil {
+		unix.Close(read)
+		unix.Close(write)
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return &Waker{FD: read, send: write}, nil
 }
 
 // Pipe returns a pipe, closed on exec, whose read end does not block.

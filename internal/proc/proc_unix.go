@@ -8,6 +8,7 @@ package proc
 import (
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,6 +25,19 @@ type Process struct {
 	waited chan struct{}
 	status unix.WaitStatus
 	usage  unix.Rusage
+}
+
+// startWatched starts a process whose end a goroutine waits for.
+func startWatched(path string, argv []string, attr *syscall.ProcAttr) (*Process, error) {
+	pid, err := syscall.ForkExec(path, argv, attr)
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{PID: pid}
+	if err := p.watch(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // watch gives EndFD where the system has none. When it fails the process has
@@ -126,13 +140,22 @@ func ends(fds [2]int) (first, second int, err error) {
 	return fds[0], fds[1], nil
 }
 
-// Poll is poll(2), for ever when the timeout is below 0, in milliseconds; it
-// goes on after a signal.
+// Poll is poll(2), for ever when the timeout, in milliseconds, is below 0. It
+// goes on for what is left of the time after a signal, of which Go sends itself
+// many.
 func Poll(fds []unix.PollFd, timeout int) (int, error) {
+	var until int64
+	if timeout > 0 {
+		until = Now() + int64(timeout)*int64(time.Millisecond)
+	}
 	for {
 		n, err := unix.Poll(fds, timeout)
 		if err != unix.EINTR {
 			return n, os.NewSyscallError("poll", err)
+		}
+		if timeout > 0 {
+			left := time.Duration(until-Now()) + time.Millisecond - 1
+			timeout = int(max(left/time.Millisecond, 0))
 		}
 	}
 }
