@@ -247,6 +247,7 @@ func (s *session) openTarget() (*sink.Target, error) {
 
 // execute runs the batch to its end.
 func (s *session) execute() {
+	s.meter.Read(time.Now(), nil) // what it tells later is since now
 	s.progress.Start(context.Background())
 	s.ended = s.engine.Do()
 	s.progress.Stop()
