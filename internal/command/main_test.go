@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
 	"path/filepath"
@@ -43,6 +44,15 @@ func beHelper(name string) {
 			os.Stderr.Write(block)
 		}
 		fmt.Print("out")
+	case "both": // the same to both streams, in turns that a pipe cannot hold
+		for block := range bothBlocks() {
+			os.Stdout.Write(block)
+			os.Stderr.Write(block)
+		}
+	case "sip": // standard input by little, and a fingerprint of it at its end
+		sum, sip := fnv.New64a(), make([]byte, 100)
+		n, err := io.CopyBuffer(struct{ io.Writer }{sum}, struct{ io.Reader }{os.Stdin}, sip)
+		fmt.Print(n, sum.Sum64(), err)
 	}
 	os.Exit(0)
 }
