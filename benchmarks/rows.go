@@ -99,12 +99,13 @@ func (s *Setup) million() Row {
 	files.Check = integers("out.jsonl", n)
 	return Row{
 		Number: 2, Title: "1,000,000 calls that do nothing, two processes, chunks chosen by the tool",
-		Text: "Throughput as each comes. poolwise times every item and goes from file to file; of the peers only the one " +
-			"that says so does the latter, and it is here to tell the two costs apart: the budget is against the fastest.",
+		Text: "Throughput as each comes. poolwise times every item and goes from file to file; of the peers only those " +
+			"that say so do one or the other, and they are here to tell the costs apart: the budget is against the fastest.",
 		Budget: Budget{Faster, 2, 4},
 		Contenders: []Contender{
 			s.ours("poolwise", "noop.py:noop", n, "--plan", "processes:2"),
 			s.peer("Pool.map", "pool_map.py", n),
+			s.peer("Pool.map, timing each item", "pool_map_timed.py", n),
 			files,
 			s.peer("joblib", "joblib_parallel.py", n),
 			s.peer("mpire", "mpire_map.py", n),
