@@ -12,6 +12,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+
+	"github.com/poolwise/poolwise/benchmarks/internal/host"
 )
 
 func main() {
@@ -48,7 +50,7 @@ func measure(ctx context.Context, args []string) error {
 	}
 	setup.Straggle = *straggle
 	if *program == "" {
-		*program, err = build(ctx, here)
+		*program, err = host.Build(ctx, here)
 	} else {
 		*program, err = filepath.Abs(*program)
 		setup.Version = "the program given as -poolwise"
@@ -58,12 +60,12 @@ func measure(ctx context.Context, args []string) error {
 	}
 	setup.Poolwise = *program
 
-	before := load()
+	before := host.Load()
 	measured, err := measureRows(ctx, setup, *only, *reps)
 	if err != nil {
 		return err
 	}
-	report := Report{Context: facts(ctx, setup, strings.Join(append([]string{"go run ."}, args...), " "), before), Rows: measured}
+	report := Report{Context: setup.facts(ctx, strings.Join(append([]string{"go run ."}, args...), " "), before), Rows: measured}
 	switch {
 	case *asJSON:
 		text, err := json.MarshalIndent(report, "", "  ")

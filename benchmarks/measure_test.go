@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -56,24 +55,5 @@ func TestOnceIsOnce(t *testing.T) {
 	measureRow(t.Context(), Row{Contenders: []Contender{once}}, 4, t.TempDir(), t.Logf)
 	if text, err := os.ReadFile(log); err != nil || strings.Count(string(text), "run") != 1 {
 		t.Errorf("%q %v", text, err)
-	}
-}
-
-func TestCleanEnv(t *testing.T) {
-	got := cleanEnv([]string{"PATH=/bin", "PYTHONDONTWRITEBYTECODE=1", "POOLWISE_PLAN=serial", "OPENBLAS_CORETYPE=x", "HOME=/"})
-	if want := []string{"PATH=/bin", "HOME=/"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-// The peak is of the process alone: what a child holds is not its own.
-func TestPeakLeavesOutChildren(t *testing.T) {
-	c := sh("parent", `head -c 200000000 /dev/zero | tail -c 200000000 >/dev/null; true`)
-	s, err := runOnce(t.Context(), c, true, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat("/proc/self/status"); err == nil && (s.PeakMB <= 0 || s.PeakMB > 100) {
-		t.Errorf("the peak is %.1f MB", s.PeakMB)
 	}
 }

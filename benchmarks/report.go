@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/poolwise/poolwise/benchmarks/internal/stats"
 )
 
 // A Report is what one run of this program found.
@@ -46,7 +48,7 @@ func judge(row Row, results []Result) Measured {
 }
 
 // value is what the row is about.
-func (m Measured) value(r Result) Summary {
+func (m Measured) value(r Result) stats.Summary {
 	if m.kind == Memory {
 		return r.Peak
 	}

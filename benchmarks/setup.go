@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/poolwise/poolwise/benchmarks/internal/host"
 )
 
 // notInstalled begins the reason why a peer could not be measured here.
@@ -20,11 +21,12 @@ const notInstalled = "not installed: "
 // prepare makes the virtual environment of the peers and looks for GNU
 // parallel. What it makes stays below .cache for the next time.
 func prepare(ctx context.Context, here string, log func(string, ...any)) (*Setup, error) {
-	s := &Setup{Here: here, Python: filepath.Join(here, ".cache", "venv", "bin", "python")}
+	s := &Setup{Here: here}
 	if err := os.MkdirAll(filepath.Join(here, ".cache"), 0o755); err != nil {
 		return nil, err
 	}
-	if err := s.venv(ctx, log); err != nil {
+	var err error
+	if s.Python, err = host.Venv(ctx, filepath.Join(here, ".cache", "venv"), s.requirements(), log); err != nil {
 		return nil, fmt.Errorf("the peers' virtual environment: %w", err)
 	}
 	if err := parallel(ctx, log); err != nil {
@@ -34,29 +36,16 @@ func prepare(ctx context.Context, here string, log func(string, ...any)) (*Setup
 	return s, nil
 }
 
-// venv makes the environment unless it is there for these very requirements.
-func (s *Setup) venv(ctx context.Context, log func(string, ...any)) error {
-	requirements := filepath.Join(s.Here, "requirements.txt")
-	text, err := os.ReadFile(requirements)
-	if err != nil {
-		return err
+func (s *Setup) requirements() string { return filepath.Join(s.Here, "requirements.txt") }
+
+// facts describes the machine and the tools.
+func (s *Setup) facts(ctx context.Context, command, load string) [][2]string {
+	tools := append(host.Pins(s.requirements()), host.FirstLine(ctx, "xargs", "--version"))
+	if s.NoParallel == "" {
+		tools = append(tools, host.FirstLine(ctx, "parallel", "--version"))
 	}
-	dir := filepath.Join(s.Here, ".cache", "venv")
-	stamp := filepath.Join(dir, fmt.Sprintf("made-%x", sha256.Sum256(text)))
-	if _, err := os.Stat(stamp); err == nil {
-		return nil
-	}
-	log("making %s", dir)
-	if err := os.RemoveAll(dir); err != nil {
-		return err
-	}
-	if err := run(ctx, "python3", "-m", "venv", dir); err != nil {
-		return err
-	}
-	if err := run(ctx, s.Python, "-m", "pip", "install", "-q", "--no-deps", "--disable-pip-version-check", "-r", requirements); err != nil {
-		return err
-	}
-	return os.WriteFile(stamp, nil, 0o644)
+	facts := host.Facts(ctx, host.Measurement{Command: command, Here: s.Here, Python: s.Python, Version: s.Version, Load: load})
+	return append(facts, [2]string{"peers", strings.Join(tools, ", ")})
 }
 
 // parallel sees to it that GNU parallel is in PATH, by the package manager of
@@ -77,35 +66,15 @@ func parallel(ctx context.Context, log func(string, ...any)) error {
 		return err
 	}
 	log("installing GNU parallel")
-	if err := run(ctx, "apt-get", "install", "-y", "-q", "parallel"); err != nil {
-		if err := run(ctx, "apt-get", "update", "-q"); err != nil {
+	if err := host.Run(ctx, "apt-get", "install", "-y", "-q", "parallel"); err != nil {
+		if err := host.Run(ctx, "apt-get", "update", "-q"); err != nil {
 			return err
 		}
-		if err := run(ctx, "apt-get", "install", "-y", "-q", "parallel"); err != nil {
+		if err := host.Run(ctx, "apt-get", "install", "-y", "-q", "parallel"); err != nil {
 			return err
 		}
 	}
 	return check()
-}
-
-// build builds the program as users do, and returns its path.
-func build(ctx context.Context, here string) (string, error) {
-	root := filepath.Dir(here)
-	if err := run(ctx, "make", "-s", "-C", root, "build"); err != nil {
-		return "", err
-	}
-	return filepath.Join(root, "bin", "poolwise"), nil
-}
-
-// run runs a command whose output matters only if it fails.
-func run(ctx context.Context, argv ...string) error {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, out)
-	}
-	return nil
 }
 
 // writeIntegers writes from..to-1, a line each, unless the file is there.

@@ -1,38 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"slices"
-)
-
-// A Summary describes repeated measurements of one quantity.
-type Summary struct {
-	N      int     `json:"n"`
-	Median float64 `json:"median"`
-	Min    float64 `json:"min"`
-	Max    float64 `json:"max"`
-}
-
-// Summarise returns the zero Summary for no values. It does not change them.
-func Summarise(values []float64) Summary {
-	if len(values) == 0 {
-		return Summary{}
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return Summary{N: n, Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Min: sorted[0], Max: sorted[n-1]}
-}
-
-// rotated returns 0..n-1 beginning at the round's own number, so that over the
-// rounds each contender runs in each place, and none always after the same
-// disturbance of the machine.
-func rotated(n, round int) []int {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = (i + round) % n
-	}
-	return order
-}
+import "fmt"
 
 // A Budget is what poolwise promises for a row, against the fastest peer.
 type Budget struct {
