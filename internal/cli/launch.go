@@ -15,6 +15,7 @@ import (
 	"github.com/poolwise/poolwise/internal/machine"
 	"github.com/poolwise/poolwise/internal/supervisor"
 	"github.com/poolwise/poolwise/internal/wire"
+	"github.com/poolwise/poolwise/plan"
 	"github.com/poolwise/poolwise/workers/python"
 )
 
@@ -28,7 +29,7 @@ var threadVariables = []string{
 // childEnv is the environment of what a run starts: without the variables
 // that tune poolwise, with bounds for the threads of libraries where the user
 // has set none, and with the guardian's cookie.
-func (s *session) childEnv() []string {
+func (s *session) childEnv(p plan.Plan) []string {
 	env := make([]string, 0, len(s.app.Env)+len(threadVariables)+1)
 	set := map[string]bool{}
 	for _, e := range s.app.Env {
@@ -38,7 +39,7 @@ func (s *session) childEnv() []string {
 			env = append(env, e)
 		}
 	}
-	inner := max(1, int(math.Floor(s.cpus.Usable))/s.plan.Processes)
+	inner := max(1, int(math.Floor(s.cpus.Usable))/p.Processes)
 	for _, name := range threadVariables {
 		if !set[name] {
 			env = append(env, name+"="+strconv.Itoa(inner))
@@ -87,15 +88,15 @@ func (s *session) installWorker() (string, error) {
 	return python.Install(filepath.Join(s.app.path(s.flags.runDir), "worker"))
 }
 
-func (t *pythonTask) start(ctx context.Context, n int) (engine.Worker, error) {
+func (t *pythonTask) start(ctx context.Context, n int, p plan.Plan) (engine.Worker, error) {
 	s := t.s
 	w, err := supervisor.Start(ctx, supervisor.Config{
 		Number:  n,
 		Command: python.Command(t.python.Path, t.shim),
-		Env:     s.childEnv(),
+		Env:     s.childEnv(p),
 		Dir:     s.app.Dir,
 		Load: wire.LoadBody{
-			Task: s.inv.task.Python, Kind: s.plan.Kind.String(), Slots: s.plan.Slots, Init: s.flags.init,
+			Task: s.inv.task.Python, Kind: p.Kind.String(), Slots: p.Slots, Init: s.flags.init,
 		},
 		MaxFrame:    maxFrame(int64(s.flags.maxItem)),
 		Output:      s.logOutput,

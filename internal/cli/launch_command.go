@@ -9,6 +9,7 @@ import (
 	"github.com/poolwise/poolwise/internal/command"
 	"github.com/poolwise/poolwise/internal/engine"
 	"github.com/poolwise/poolwise/internal/journal"
+	"github.com/poolwise/poolwise/plan"
 )
 
 // commandTask runs a command.
@@ -27,10 +28,10 @@ func (s *session) commandLauncher() (*commandTask, error) {
 	return &commandTask{s: s, template: tmpl}, nil
 }
 
-func (t *commandTask) start(_ context.Context, n int) (engine.Worker, error) {
+func (t *commandTask) start(_ context.Context, n int, p plan.Plan) (engine.Worker, error) {
 	s := t.s
 	w, err := command.Start(command.WorkerConfig{
-		Number: n, Template: t.template, Env: s.childEnv(), Dir: s.app.Dir, RunDir: s.dir.Path("."),
+		Number: n, Template: t.template, Env: s.childEnv(p), Dir: s.app.Dir, RunDir: s.dir.Path("."),
 		Output: s.logOutput, Note: s.note, Guardian: s.guardian,
 	})
 	if err != nil {

@@ -59,8 +59,8 @@ type session struct {
 
 // launcher starts the workers of one kind of task.
 type launcher interface {
-	// start starts worker number n and returns when it is ready.
-	start(ctx context.Context, n int) (engine.Worker, error)
+	// start starts worker number n for a plan and returns when it is ready.
+	start(ctx context.Context, n int, p plan.Plan) (engine.Worker, error)
 	// describe fills in what run.json says of the task.
 	describe(info *journal.Info)
 	// dryRun writes what would be run for the items.

@@ -17,14 +17,15 @@ import (
 const deathsInARow = 3
 
 // bury charges the items that a dead worker was running with the attempt. What
-// it held besides is left to be handed out again.
-func (l *lane) bury(d *supervisor.Death) {
+// it held besides is left to be handed out again. It returns how many it has
+// charged.
+func (l *lane) bury(d *supervisor.Death) int {
 	charged := l.charged(d)
 	now := proc.Now()
 	for _, c := range charged {
 		l.drop(c.Index)
 		if err := l.recordEnd(c.item, batch.Killed, c.Since, now, deathFailure(d)); err != nil {
-			return
+			return len(charged)
 		}
 	}
 	switch {
@@ -37,12 +38,13 @@ func (l *lane) bury(d *supervisor.Death) {
 	if d.ChannelLost && len(charged) == 0 {
 		// One of those that it held has closed the socket: each runs alone now.
 		l.alone = true
-		return
+		return 0
 	}
 	l.alone = false
 	if l.barren >= deathsInARow {
 		l.run.abort(fmt.Errorf("worker %d died %d times in a row without running any item: %w%s", l.number, l.barren, d, lastWords(d)))
 	}
+	return len(charged)
 }
 
 // lastWords is what a dead worker wrote last, for a message.

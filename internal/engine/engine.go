@@ -48,8 +48,8 @@ type Config struct {
 	// chunks a worker may hold. 0: chosen and adapted by the engine.
 	Chunk, Window int
 	Source        Source
-	// Start starts worker number n and returns when it is ready.
-	Start   func(ctx context.Context, n int) (Worker, error)
+	// Start starts worker number n for a plan and returns when it is ready.
+	Start   func(ctx context.Context, n int, p plan.Plan) (Worker, error)
 	Journal *journal.Writer
 	Sink    Sink
 	// KeepInput writes each item into its journal line, for outputs that show
@@ -62,13 +62,22 @@ type Config struct {
 	Origin int64
 	// Note receives what the user should hear of once; it may be nil.
 	Note func(text string)
+	// Steer runs beside the lanes and may change the course with Run.Steer; it
+	// returns soon after Run.Over is closed. Both it and Observer may be nil:
+	// then the run keeps to Plan.
+	Steer    func(*Run)
+	Observer Observer
+	// Sample begins the run with a sample that is measured; see Course.
+	Sample bool
 }
 
 // A Run is one execution of a batch.
 type Run struct {
-	cfg   Config
-	feed  *feed
-	lanes []*lane
+	cfg      Config
+	feed     *feed
+	course   atomic.Pointer[Course]
+	allLanes atomic.Pointer[[]*lane]
+	working  sync.WaitGroup // the lanes, and Config.Steer
 
 	ctx    context.Context // ends when workers must go at once
 	cancel context.CancelCauseFunc
@@ -110,9 +119,8 @@ func New(cfg Config) *Run {
 	r := &Run{cfg: cfg}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
 	r.feed = newFeed(cfg.Plan.Processes)
-	for n := range cfg.Plan.Processes {
-		r.lanes = append(r.lanes, newLane(r, n))
-	}
+	r.course.Store(&Course{Plan: cfg.Plan, Sample: cfg.Sample, Measure: cfg.Sample})
+	r.allLanes.Store(&[]*lane{})
 	return r
 }
 
@@ -121,12 +129,13 @@ func New(cfg Config) *Run {
 // argument of Stop, an *InputError, an *OutputError, a *supervisor.StartError.
 // Nothing that the run started is left when it returns.
 func (r *Run) Do() error {
-	var lanes, reader sync.WaitGroup
+	var reader sync.WaitGroup
 	reader.Go(r.readAll)
-	for _, l := range r.lanes {
-		lanes.Go(l.loop)
+	r.addLanes(r.cfg.Plan.Processes)
+	if r.cfg.Steer != nil {
+		r.working.Go(func() { r.cfg.Steer(r) })
 	}
-	lanes.Wait()
+	r.working.Wait()
 	r.feed.stop()
 	r.cfg.Source.Close()
 	reader.Wait()
@@ -157,13 +166,13 @@ func (r *Run) Kill() {
 	r.stopping.Store(true)
 	r.feed.stop()
 	r.cancel(errKilled)
-	for _, l := range r.lanes {
+	for _, l := range r.lanes() {
 		l.kill()
 	}
 }
 
 func (r *Run) wakeAll() {
-	for _, l := range r.lanes {
+	for _, l := range r.lanes() {
 		l.wake()
 	}
 }
@@ -208,7 +217,7 @@ func (r *Run) readAll() {
 
 // wakeIdle wakes as many lanes as there are items for.
 func (r *Run) wakeIdle(items int) {
-	for _, l := range r.lanes {
+	for _, l := range r.lanes() {
 		if items == 0 {
 			return
 		}

@@ -24,8 +24,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type runFunc = func(*fakeWorker, batch.Item) (batch.Result, error)
 
 // starter starts fake workers that run items this way.
-func starter(run runFunc) func(context.Context, int) (engine.Worker, error) {
-	return func(_ context.Context, n int) (engine.Worker, error) { return newWorker(n, run), nil }
+func starter(run runFunc) func(context.Context, int, plan.Plan) (engine.Worker, error) {
+	return func(_ context.Context, n int, _ plan.Plan) (engine.Worker, error) { return newWorker(n, run), nil }
 }
 
 func processes(n int) plan.Plan { return plan.Plan{Processes: n, Slots: 1, Kind: plan.Processes} }
@@ -88,7 +88,7 @@ func TestUnreadableInputEndsTheRunAfterWhatWasRead(t *testing.T) {
 
 func TestATaskThatCannotBeLoadedEndsTheRunAtOnce(t *testing.T) {
 	var starts atomic.Int32
-	start := func(context.Context, int) (engine.Worker, error) {
+	start := func(context.Context, int, plan.Plan) (engine.Worker, error) {
 		starts.Add(1)
 		return nil, &supervisor.StartError{Cannot: &wire.CannotBody{Reason: "no such function"}}
 	}
@@ -107,7 +107,7 @@ func TestATaskThatCannotBeLoadedEndsTheRunAtOnce(t *testing.T) {
 
 func TestThreeFailedStartsEndTheRun(t *testing.T) {
 	var starts atomic.Int32
-	start := func(context.Context, int) (engine.Worker, error) {
+	start := func(context.Context, int, plan.Plan) (engine.Worker, error) {
 		starts.Add(1)
 		return nil, &supervisor.StartError{Err: &supervisor.Death{Exit: -1, Signal: 11}}
 	}
@@ -195,7 +195,7 @@ func TestStopFinishesWhatRunsAndStartsNoMore(t *testing.T) {
 		}
 		return echo(w, it)
 	}
-	start := func(_ context.Context, n int) (engine.Worker, error) {
+	start := func(_ context.Context, n int, _ plan.Plan) (engine.Worker, error) {
 		w := newWorker(n, run)
 		w.limit = 1
 		return w, nil

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/poolwise/poolwise/internal/batch"
@@ -23,9 +25,10 @@ type lot struct {
 // feed holds the items between the reader and the lanes, and those that are
 // handed out again.
 type feed struct {
-	lanes int
+	closed chan struct{} // closed at the end of all items, or by stop
 
 	mu      sync.Mutex
+	lanes   int       // that may take items
 	room    sync.Cond // signalled when items were taken
 	more    sync.Cond // signalled when items came, or the end
 	lots    []lot     // in the order read
@@ -36,10 +39,11 @@ type feed struct {
 	open    int       // items that have come and have no outcome yet
 	ended   bool      // no more will be read
 	stopped bool      // nothing more is handed out
+	spots   uint32    // how often items were taken from all over
 }
 
 func newFeed(lanes int) *feed {
-	f := &feed{lanes: lanes}
+	f := &feed{lanes: lanes, closed: make(chan struct{})}
 	f.room.L, f.more.L = &f.mu, &f.mu
 	return f
 }
@@ -82,6 +86,26 @@ func (f *feed) counted(n int) {
 func (f *feed) end() {
 	f.mu.Lock()
 	f.ended = true
+	f.closeIfOver()
+	f.more.Broadcast()
+	f.mu.Unlock()
+}
+
+// closeIfOver tells who waits for it that there is nothing more to do.
+func (f *feed) closeIfOver() {
+	select {
+	case <-f.closed:
+	default:
+		if f.stopped || f.ended && f.open == 0 {
+			close(f.closed)
+		}
+	}
+}
+
+// setLanes says how many lanes may take items.
+func (f *feed) setLanes(n int) {
+	f.mu.Lock()
+	f.lanes = n
 	f.more.Broadcast()
 	f.mu.Unlock()
 }
@@ -90,22 +114,23 @@ func (f *feed) end() {
 func (f *feed) stop() {
 	f.mu.Lock()
 	f.stopped = true
+	f.closeIfOver()
 	f.more.Broadcast()
 	f.room.Broadcast()
 	f.mu.Unlock()
 }
 
-// awaitWork returns when there is work for a further worker: more items have
-// come than workers that were started before it, and some still wait. It
-// returns false when there will be none.
-func (f *feed) awaitWork(before int) bool {
+// awaitWork returns when there is work for the worker of a lane: the lane may
+// take items, more have come than lanes before it could be busy with, and some
+// still wait. It returns false when there will be none.
+func (f *feed) awaitWork(lane int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for {
 		switch {
 		case f.stopped:
 			return false
-		case f.items > 0 && f.read > uint64(before):
+		case f.items > 0 && lane < f.lanes && f.read > uint64(lane):
 			return true
 		case f.ended && f.open == 0:
 			return false
@@ -121,6 +146,7 @@ func (f *feed) settle(n int) bool {
 	defer f.mu.Unlock()
 	f.open -= n
 	if f.open == 0 && f.ended {
+		f.closeIfOver()
 		f.more.Broadcast()
 		return true
 	}
@@ -140,6 +166,9 @@ type request struct {
 	bytes int  // at most, but one item of any size
 	share bool // no more than a fair share of what is there
 	idle  bool // the lane holds nothing
+	// spread takes them not from the front, but from all over what is there,
+	// elsewhere each time.
+	spread bool
 }
 
 // take returns the next chunk, nil when there is none for this lane now. The
@@ -150,11 +179,13 @@ func (f *feed) take(q request) (items []batch.Item, alone bool) {
 	if f.stopped || f.items == 0 {
 		return nil, false
 	}
-	from := &f.lots
+	from, at := &f.lots, 0
 	if len(f.again) > 0 {
 		from = &f.again
+	} else if q.spread {
+		at = f.openAt(f.nextSpot())
 	}
-	first := &(*from)[0]
+	first := &(*from)[at]
 	if first.alone {
 		if !q.idle {
 			return nil, false
@@ -178,12 +209,38 @@ func (f *feed) take(q request) (items []batch.Item, alone bool) {
 	items, alone = first.items[:n:n], first.alone
 	first.items = first.items[n:]
 	if len(first.items) == 0 {
-		*from = (*from)[1:]
+		*from = slices.Delete(*from, at, at+1)
 	}
 	f.items -= n
 	f.bytes -= size
 	f.room.Signal()
 	return items, alone
+}
+
+// nextSpot returns a place among the items that wait. The fractions are those
+// of the van der Corput sequence, 0, 1/2, 1/4, 3/4, 1/8, ...: wherever it ends,
+// the places are spread evenly.
+func (f *feed) nextSpot() int {
+	spot := float64(bits.Reverse32(f.spots)) / (1 << 32)
+	f.spots++
+	return int(spot * float64(f.items))
+}
+
+// openAt splits the lots so that one begins at this place, and returns which.
+func (f *feed) openAt(place int) int {
+	for i, l := range f.lots {
+		switch {
+		case place >= len(l.items):
+			place -= len(l.items)
+		case place == 0:
+			return i
+		default:
+			f.lots[i].items = l.items[:place:place]
+			f.lots = slices.Insert(f.lots, i+1, lot{items: l.items[place:], alone: l.alone})
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // waiting returns how many items could be taken.

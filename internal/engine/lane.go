@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/poolwise/poolwise/internal/batch"
+	"github.com/poolwise/poolwise/internal/proc"
 	"github.com/poolwise/poolwise/internal/sink"
 	"github.com/poolwise/poolwise/internal/supervisor"
 )
@@ -26,6 +27,10 @@ type lane struct {
 	number int
 	slots  int
 
+	mode      mode // of the worker
+	measuring bool // the worker is
+	renewed   int  // Course.Renew when the worker was started
+
 	hands  []hand // oldest first
 	held   int    // items in hands without outcome
 	window int    // chosen by the user; 0: adapt
@@ -38,6 +43,8 @@ type lane struct {
 	lines  []byte // journal lines of the results at hand
 	places []sink.Place
 	scrap  []byte // for inputs and failures
+	told   Answer // what the observer is told
+	handed int64  // when the last chunk was handed over
 
 	hungry atomic.Bool // could take items, and waits
 
@@ -48,7 +55,7 @@ type lane struct {
 
 func newLane(r *Run, n int) *lane {
 	return &lane{
-		run: r, number: n, slots: r.cfg.Plan.Slots,
+		run: r, number: n, slots: 1,
 		window: r.cfg.Window, sizer: newSizer(r.cfg.Chunk), stats: newLaneStats(),
 	}
 }
@@ -56,7 +63,8 @@ func newLane(r *Run, n int) *lane {
 // loop runs workers, one after another, until there is nothing left to do.
 func (l *lane) loop() {
 	for l.run.feed.awaitWork(l.number) && !l.run.stopping.Load() {
-		worker, err := l.run.cfg.Start(l.run.ctx, l.number)
+		course := l.run.course.Load()
+		worker, err := l.run.cfg.Start(l.run.ctx, l.number, course.Plan)
 		if err != nil {
 			if l.run.startFailed(err) {
 				return
@@ -64,7 +72,12 @@ func (l *lane) loop() {
 			continue
 		}
 		l.run.startWorked()
+		l.mode, l.slots = modeOf(course.Plan), course.Plan.Slots
+		l.renewed, l.measuring = course.Renew, false
 		l.setWorker(worker)
+		if o := l.run.cfg.Observer; o != nil {
+			o.Up(l.number, worker)
+		}
 		err = l.serve(worker)
 		l.setWorker(nil)
 		if !l.ended(err) {
@@ -76,8 +89,9 @@ func (l *lane) loop() {
 // serve keeps a worker busy until it ends.
 func (l *lane) serve(w Worker) error {
 	for {
-		l.refill(w)
-		if l.held == 0 && l.run.feed.over() || l.run.stopping.Load() {
+		course := l.run.course.Load()
+		l.refill(w, course)
+		if l.held == 0 && (l.run.feed.over() || l.dismissed(course)) || l.run.stopping.Load() {
 			w.Drain()
 		}
 		results, err := w.Wait()
@@ -108,10 +122,13 @@ func (l *lane) reject(w Worker, bad error) error {
 }
 
 // refill hands chunks to the worker while it should hold more.
-func (l *lane) refill(w Worker) {
+func (l *lane) refill(w Worker, c *Course) {
 	l.hungry.Store(false)
+	if !l.follow(w, c) {
+		return
+	}
 	for !l.run.stopping.Load() {
-		q, ok := l.request()
+		q, ok := l.request(c)
 		if !ok {
 			return
 		}
@@ -125,6 +142,9 @@ func (l *lane) refill(w Worker) {
 		l.hands = append(l.hands, hand{items: items, left: len(items)})
 		l.held += len(items)
 		l.alone = alone
+		if l.run.cfg.Observer != nil {
+			l.handed = proc.Now()
+		}
 		if w.Submit(items) != nil {
 			return // Wait tells why
 		}
@@ -147,17 +167,27 @@ func (l *lane) take(q request) ([]batch.Item, bool) {
 	return items, alone
 }
 
+// sampleChunk is the largest chunk that is measured: a sample of large chunks
+// would be of few places.
+const sampleChunk = 32
+
 // maxBehind is how many results may wait for the output to take them before
 // no more items are handed out.
 const maxBehind = 1 << 16
 
 // request says what the lane's worker could take now.
-func (l *lane) request() (request, bool) {
+func (l *lane) request(c *Course) (request, bool) {
 	if l.held > 0 && l.alone {
 		return request{}, false
 	}
 	q := request{bytes: chunkBytes, share: l.sizer.fixed == 0, idle: l.held == 0}
 	switch {
+	case c.Sample && l.number == 0:
+		q.items, q.spread = l.sizer.size, true
+		if c.Measure {
+			q.items = min(q.items, sampleChunk)
+		}
+		return q, l.held == 0
 	case l.slots > 1 && l.sizer.fixed == 0 && l.window == 0:
 		// Enough for each slot, and a little ahead; refilled in few messages.
 		want := l.slots + l.sizer.ahead(l.slots)
@@ -181,20 +211,24 @@ func (l *lane) request() (request, bool) {
 	// A second chunk keeps the worker from idling for the time of a message,
 	// unless items are slow, or so few that another worker should have them.
 	more := len(l.hands) < 2 && l.sizer.known() && !l.sizer.slow()
-	return q, more && l.run.feed.waiting() >= l.run.cfg.Plan.Processes
+	return q, more && l.run.feed.waiting() >= c.Plan.Processes
 }
 
 // answer records results and learns from them. An error means that the worker
 // is not to be trusted or that the record failed.
 func (l *lane) answer(results []batch.Result) error {
 	done := 0
-	l.lines, l.places = l.lines[:0], l.places[:0]
+	l.lines, l.places, l.told.Sizes = l.lines[:0], l.places[:0], l.told.Sizes[:0]
+	observer := l.run.cfg.Observer
 	for i := range results {
 		it, finished, err := l.match(&results[i])
 		if err != nil {
 			return err
 		}
 		l.line(it, &results[i])
+		if observer != nil {
+			l.told.Sizes = append(l.told.Sizes, len(it.Data))
+		}
 		it.Attempt, it.Data = 0, nil
 		if finished {
 			done++
@@ -205,6 +239,11 @@ func (l *lane) answer(results []batch.Result) error {
 	}
 	l.barren = 0
 	l.learn(results, done)
+	if observer != nil {
+		l.told.Lane, l.told.Worker, l.told.Results = l.number, l.worker, results
+		l.told.Handed, l.told.Now, l.told.Last = l.handed, proc.Now(), l.held == 0
+		observer.Answered(&l.told)
+	}
 	return nil
 }
 
@@ -259,10 +298,14 @@ func (h *hand) find(index uint64) int {
 // ended deals with the end of a worker. It reports whether the lane goes on.
 func (l *lane) ended(err error) bool {
 	var death *supervisor.Death
+	killed := 0
 	if errors.As(err, &death) && !death.Killed {
-		l.bury(death)
+		killed = l.bury(death)
 	} else if err != io.EOF && death == nil {
 		l.run.abort(err)
+	}
+	if o := l.run.cfg.Observer; o != nil {
+		o.Down(l.number, killed)
 	}
 	rest := l.unfinished()
 	stopping := l.run.stopping.Load()

@@ -66,7 +66,7 @@ func (r *Run) Snapshot() Snapshot {
 	r.mu.Unlock()
 	times := hdrhistogram.New(1, maxItemTime, itemDigits)
 	var running []batch.Running
-	for _, l := range r.lanes {
+	for _, l := range r.lanes() {
 		l.mu.Lock()
 		for i, n := range l.stats.counts {
 			s.Counts[i] += n

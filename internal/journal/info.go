@@ -22,6 +22,7 @@ const (
 	Stopped     State = "stopped"     // it ended early: failure limit, full disk, broken input
 	Interrupted State = "interrupted" // by a signal
 	Failed      State = "failed"      // it could not start
+	Planned     State = "planned"     // its sample was run, and no more was asked for
 	// Died is told by List of a run that is said to be running and is not:
 	// poolwise itself was killed. It never stands in a file.
 	Died State = "died"
@@ -44,7 +45,10 @@ type Info struct {
 	Machine json.RawMessage `json:"machine,omitempty"`
 	Plan    string          `json:"plan"` // in plan notation
 	Why     string          `json:"why,omitempty"`
-	Output  Output          `json:"output"`
+	// Prediction is what was predicted when the plan was chosen; nil where it
+	// was given, or the run was over before.
+	Prediction *Prediction `json:"prediction,omitempty"`
+	Output     Output      `json:"output"`
 
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
@@ -77,6 +81,20 @@ type Output struct {
 	OnError   string `json:"on_error,omitempty"`
 	Unordered bool   `json:"unordered,omitempty"`
 	Delivered bool   `json:"delivered"` // all of it was written, and stands under its name
+}
+
+// Prediction is what was predicted for the items that were left at a moment.
+type Prediction struct {
+	Plan string `json:"plan"` // in plan notation
+	// After is when it was made, since the start of the run, Items how many were left.
+	After int64 `json:"after_ns"`
+	Items int   `json:"items"`
+	// Time is how long these would take, within Low and High in 8 of 10 cases.
+	Time int64 `json:"time_ns"`
+	Low  int64 `json:"low_ns"`
+	High int64 `json:"high_ns"`
+	// Serial is how long they would take one after another.
+	Serial int64 `json:"serial_ns"`
 }
 
 // Summary has the figures of a run that ended. Times are in nanoseconds.

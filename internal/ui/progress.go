@@ -188,6 +188,14 @@ func (p *Progress) Note(text string) {
 	p.display.note(strings.Join(escaped, "\n"))
 }
 
+// Object writes an object of another type between those of the mode JSON, as
+// one line. It may be called at any time, by any goroutine.
+func (p *Progress) Object(object any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	writeObject(p.opts.Out, object)
+}
+
 // silent shows notes only.
 type silent struct{ out io.Writer }
 
