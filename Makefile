@@ -6,7 +6,7 @@ GO = go
 FUZZTIME = 50000x
 # More flags for `go test`.
 TESTFLAGS =
-# More flags for the benchmarks' own program, such as "-row 1 -reps 9".
+# More flags for the benchmarks' own programs, such as "-row 1 -reps 9" or "-only sqlite".
 BENCHFLAGS =
 
 TOOL = $(GO) tool -modfile=tools/go.mod
@@ -14,7 +14,7 @@ TOOL = $(GO) tool -modfile=tools/go.mod
 ERRCHECKED = $$($(GO) list ./... | grep -v /workertest)
 
 .POSIX:
-.PHONY: all build test race lint lint-proof fuzz bench bench-dispatch cross clean help
+.PHONY: all build test race lint lint-proof fuzz bench bench-dispatch regret regret-quick cross clean help
 
 all: build
 
@@ -56,6 +56,14 @@ bench: ## run the Go benchmarks
 
 bench-dispatch: ## measure poolwise beside its peers; writes docs/performance.md
 	cd benchmarks && $(GO) run . $(BENCHFLAGS)
+
+# How far the plan that is chosen is from the best; writes docs/regret.md in at most 90 minutes.
+regret:
+	cd benchmarks && $(GO) run ./regret $(BENCHFLAGS)
+
+# The same over fewer workloads, in at most 8 minutes; prints the page.
+regret-quick:
+	cd benchmarks && $(GO) run ./regret -quick $(BENCHFLAGS)
 
 cross: ## build and vet for the systems that this one is not
 	@for os in darwin windows linux; do \

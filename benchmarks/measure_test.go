@@ -27,7 +27,7 @@ func TestMeasureRow(t *testing.T) {
 		{Name: "absent", Missing: notInstalled + "here"},
 	}}
 	results := measureRow(t.Context(), row, 3, work, t.Logf)
-	for i, want := range []string{"", `line 2 is "2"`, "exit status 3: last words", "", notInstalled} {
+	for i, want := range []string{"", `line 2 is "2"`, "exit status 3: first; last words", "", notInstalled} {
 		if r := results[i]; want == "" && (r.Error != "" || r.Wall.N != 3) || !strings.Contains(r.Error, want) {
 			t.Errorf("%s: %+v, want the error %q", r.Name, r, want)
 		}

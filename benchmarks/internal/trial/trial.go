@@ -155,13 +155,18 @@ func (l *lines) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
+// lastWords returns the last lines that a process wrote to standard error: some
+// end with advice and say what is wrong before.
 func lastWords(dir string, watch *lines) string {
-	if n := len(watch.found); n > 0 {
-		return watch.found[n-1].Text
+	var said []string
+	for _, line := range watch.found {
+		said = append(said, line.Text)
 	}
-	said, _ := os.ReadFile(filepath.Join(dir, stderrName))
-	all := strings.Split(strings.TrimSpace(string(said)), "\n")
-	return all[len(all)-1]
+	if len(said) == 0 {
+		text, _ := os.ReadFile(filepath.Join(dir, stderrName))
+		said = strings.Split(strings.TrimSpace(string(text)), "\n")
+	}
+	return strings.Join(said[max(0, len(said)-3):], "; ")
 }
 
 // cleanEnv leaves out the variables that would tune one side or the other.

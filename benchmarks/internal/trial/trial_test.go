@@ -32,8 +32,8 @@ func TestRun(t *testing.T) {
 		{"works", fine, ""},
 		{"reads its standard input", reads, ""},
 		{"leaves the wrong thing", wrong, "wrong results"},
-		{"fails", sh("echo first >&2; echo last words >&2; exit 3"), "exit status 3: last words"},
-		{"fails, its lines read", seen, "exit status 3: last words"},
+		{"fails", sh("echo first >&2; echo last words >&2; exit 3"), "exit status 3: first; last words"},
+		{"fails, its lines read", seen, "exit status 3: first; last words"},
 		{"is not there", Trial{Argv: []string{"/nowhere/program"}}, "no such file"},
 	} {
 		work := t.TempDir()
