@@ -79,11 +79,6 @@ func (o *eventLog) Answered(a *engine.Answer) {
 	}
 }
 
-func (o *eventLog) count() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.answered)
-}
 
 // Whatever course a run is put on, and however often, each item ends once.
 func TestEveryItemHasOneOutcomeOnAnyCourse(t *testing.T) {
