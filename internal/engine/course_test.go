@@ -79,7 +79,6 @@ func (o *eventLog) Answered(a *engine.Answer) {
 	}
 }
 
-
 // Whatever course a run is put on, and however often, each item ends once.
 func TestEveryItemHasOneOutcomeOnAnyCourse(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
