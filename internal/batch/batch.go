@@ -102,6 +102,14 @@ type Result struct {
 	// Start and End are readings in nanoseconds of a monotonic clock that all
 	// workers of this machine share. End - Start is the wall time of the item.
 	Start, End int64
+	// CPU is the CPU time, in nanoseconds, of the thread that ran the item, and
+	// Process that of the worker's whole process meanwhile, helper threads
+	// included. Each is -1 where it was not measured, or says nothing of this
+	// item because others ran beside it; zero is a measured zero.
+	CPU, Process int64
+	// PeakRSS is the largest memory of a command, in bytes; 0 where it is not
+	// known, as for a function, whose worker has run others.
+	PeakRSS int64
 	// Value is the task's value as one JSON value without raw newlines. For a
 	// command it is an object with "exit" or "signal", "stdout" and "stderr",
 	// present whatever the status. It is nil where there is none.

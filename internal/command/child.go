@@ -107,7 +107,7 @@ func (w *Worker) begin(it batch.Item) []batch.Result {
 		f = &batch.Failure{Type: "StartFailed", Message: err.Error()}
 	}
 	return w.result(batch.Result{
-		Index: it.Index, Attempt: it.Attempt, Status: batch.Failed,
+		Index: it.Index, Attempt: it.Attempt, Status: batch.Failed, CPU: -1, Process: -1,
 		Start: c.start, End: proc.Now(), Error: failureJSON(f),
 	})
 }

@@ -25,7 +25,7 @@ func (w *Worker) finish() ([]batch.Result, error) {
 	if killed := w.clearRunning(); killed {
 		return nil, w.end(w.bury(c))
 	}
-	status, _ := c.proc.Reap()
+	status, usage := c.proc.Reap()
 	end := proc.Now()
 	c.closePipes()
 	if err := c.stdout.close(); err != nil {
@@ -34,7 +34,12 @@ func (w *Worker) finish() ([]batch.Result, error) {
 	if held || groupAlive(c.proc.PID) {
 		w.tellLeftOver(c)
 	}
-	res := batch.Result{Index: c.item.Index, Attempt: c.item.Attempt, Start: c.start, End: end}
+	res := batch.Result{Index: c.item.Index, Attempt: c.item.Attempt, Start: c.start, End: end, CPU: -1, Process: -1}
+	if usage != nil {
+		// Of the command and of all that it has waited for.
+		res.CPU = usage.Utime.Nano() + usage.Stime.Nano()
+		res.Process, res.PeakRSS = res.CPU, proc.PeakRSS(usage)
+	}
 	w.value = c.appendValue(w.value[:0], status)
 	res.Value = w.value
 	if f := endFailure(status, c.stderr.lastLine()); f != nil {

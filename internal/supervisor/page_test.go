@@ -23,7 +23,8 @@ func TestPage(t *testing.T) {
 		{"last of a strip", 1, []uint64{3, 0, 0, 0, 0, 0, 8, 100, 110, 120}, []batch.Running{{Index: 9, Since: 120}}},
 		{"strip that is done", 1, []uint64{3, 0, 0, 0, 0, 0, 8, 100, 110, 120, 130}, nil},
 		{"strip longer than it can be", 1, []uint64{1 << 63, 0, 0, 0, 0, 0, 8, 100, 110}, []batch.Running{{Index: 8, Since: 110}}},
-		{"slots", 3, []uint64{9, 0, 0, 0, 0, 0, 8, 100, 0, 90, 1, 95},
+		{"a strip where there may be slots", 3, []uint64{3, 0, 0, 0, 0, 0, 8, 100, 110}, []batch.Running{{Index: 8, Since: 110}}},
+		{"slots", 3, []uint64{0, 0, 0, 0, 0, 0, 8, 100, 0, 90, 1, 95},
 			[]batch.Running{{Slot: 0, Index: 7, Since: 100}, {Slot: 2, Index: 0, Since: 95}}},
 	} {
 		p := newPage(make([]byte, pageSize(c.slots)), c.slots)

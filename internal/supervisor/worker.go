@@ -29,6 +29,9 @@ type Worker struct {
 	hello wire.HelloBody
 	ready wire.ReadyBody
 
+	spawned time.Time // when the process had been made
+	started StartTimes
+
 	sock  int
 	waker *proc.Waker
 	pipes [2]stream // stdout, stderr
@@ -45,10 +48,14 @@ type Worker struct {
 	words    tail      // the end of standard error
 	writeErr error
 
-	mu     sync.Mutex // guards what other goroutines may use after the end
-	ended  bool
-	killed bool
+	mu       sync.Mutex // guards what other goroutines may use
+	ended    bool
+	killed   bool
+	measured *wire.MeasuredBody // never changed, only replaced
 }
+
+// errGoing is the answer to who hands something to a worker that is not serving.
+var errGoing = errors.New("the worker takes no more items")
 
 type state uint8
 
@@ -93,6 +100,7 @@ func Start(ctx context.Context, cfg Config) (*Worker, error) {
 // spawn starts the process and leaves the load frame to be written. When it
 // fails it has given back all that it took.
 func spawn(cfg Config) (*Worker, error) {
+	began := time.Now()
 	load, err := json.Marshal(cfg.Load)
 	if err != nil {
 		return nil, err
@@ -109,6 +117,8 @@ func spawn(cfg Config) (*Worker, error) {
 		w.release()
 		return nil, err
 	}
+	w.spawned = time.Now()
+	w.started.Spawn = w.spawned.Sub(began)
 	return w, nil
 }
 
@@ -159,7 +169,8 @@ func closeAll(fds []uintptr) {
 
 // mapPage makes the page and returns its descriptor for the child.
 func (w *Worker) mapPage() (int, error) {
-	size := pageSize(w.cfg.Load.Slots)
+	capacity := w.cfg.Load.Most()
+	size := pageSize(capacity)
 	fd, err := makePage(size)
 	if err != nil {
 		return -1, err
@@ -169,7 +180,7 @@ func (w *Worker) mapPage() (int, error) {
 		unix.Close(fd)
 		return -1, os.NewSyscallError("mmap", err)
 	}
-	w.page = newPage(mapping, w.cfg.Load.Slots)
+	w.page = newPage(mapping, capacity)
 	return fd, nil
 }
 
@@ -185,7 +196,7 @@ func (w *Worker) Ready() wire.ReadyBody { return w.ready }
 // Submit queues a chunk and sends as much as the worker takes at once.
 func (w *Worker) Submit(chunk []batch.Item) error {
 	if w.state != serving {
-		return errors.New("the worker takes no more items")
+		return errGoing
 	}
 	if w.sent > len(w.out)/2 { // else what waits would be moved too often
 		w.out = w.out[:copy(w.out, w.out[w.sent:])]
@@ -320,12 +331,15 @@ func (w *Worker) frame(kind wire.Type, body []byte) error {
 			return fmt.Errorf("ready frame: %w", err)
 		}
 		w.state = serving
+		w.timeReady()
 	case wire.Cannot:
 		cannot := new(wire.CannotBody)
 		if err := json.Unmarshal(body, cannot); err != nil {
 			return fmt.Errorf("cannot frame: %w", err)
 		}
 		return &StartError{Cannot: cannot, Interpreter: w.cfg.Command[0]}
+	case wire.Measured:
+		return w.keepMeasured(body)
 	case wire.Bye:
 		w.leaveBy = time.Now().Add(goodbyeGrace)
 	}
@@ -336,7 +350,7 @@ func (w *Worker) frame(kind wire.Type, body []byte) error {
 func (w *Worker) expects(kind wire.Type) bool {
 	greeted := w.hello.Protocol != 0
 	switch kind {
-	case wire.Result:
+	case wire.Result, wire.Measured:
 		return w.state != starting
 	case wire.Hello:
 		return w.state == starting && !greeted

@@ -17,10 +17,18 @@ type LoadBody struct {
 	Kind string `json:"kind"`
 	// Slots is how many items the worker runs at a time.
 	Slots int `json:"slots"`
+	// Capacity is the most slots that a later SlotsBody may ask for; at most
+	// Slots means that there are never more.
+	Capacity int `json:"capacity,omitempty"`
 	// Init names a function of the task's module that is called once, before
 	// the first item; empty for none.
 	Init string `json:"init,omitempty"`
+	// Measure, if it is not nil, turns measuring on before the first item.
+	Measure *Measuring `json:"measure,omitempty"`
 }
+
+// Most is the largest number of slots that the worker may ever have.
+func (l LoadBody) Most() int { return max(l.Slots, l.Capacity, 1) }
 
 // MarshalJSON writes names byte for byte: a path need not be UTF-8, and
 // encoding/json would replace what is not.
@@ -38,9 +46,17 @@ func (l LoadBody) MarshalJSON() ([]byte, error) {
 	out = jsontext.AppendQuoted(out, []byte(l.Kind))
 	out = append(out, `,"slots":`...)
 	out = strconv.AppendInt(out, int64(l.Slots), 10)
+	if l.Capacity != 0 {
+		out = append(out, `,"capacity":`...)
+		out = strconv.AppendInt(out, int64(l.Capacity), 10)
+	}
 	if l.Init != "" {
 		out = append(out, `,"init":`...)
 		out = jsontext.AppendQuoted(out, []byte(l.Init))
+	}
+	if l.Measure != nil {
+		out = append(out, `,"measure":{"knock_ns":`...)
+		out = append(strconv.AppendInt(out, l.Measure.KnockNS, 10), '}')
 	}
 	return append(out, '}'), nil
 }
@@ -68,6 +84,50 @@ type ReadyBody struct {
 	StartNS  int64 `json:"start_ns"`  // from the worker's first step to the load, ns
 	ImportNS int64 `json:"import_ns"` // importing the task, ns
 	RSS      int64 `json:"rss"`       // resident memory afterwards, bytes; 0 unknown
+	CPUNS    int64 `json:"cpu_ns"`    // CPU time of the process until then, ns
+}
+
+// Measuring says how a worker shall measure.
+type Measuring struct {
+	// KnockNS is the mean time between two looks at the GIL, in ns; 0 for none.
+	KnockNS int64 `json:"knock_ns"`
+}
+
+// MeasureBody turns measuring on or off.
+type MeasureBody struct {
+	On bool `json:"on"`
+	Measuring
+}
+
+// SlotsBody says how a worker shall run its items from now on.
+type SlotsBody struct {
+	Kind  string `json:"kind"` // as in LoadBody
+	Slots int    `json:"slots"`
+}
+
+// MeasuredBody holds what a worker has counted since its start. Items,
+// TaskCPUNS, DecodeNS, EncodeNS and the knocks are of the times when measuring
+// was on.
+type MeasuredBody struct {
+	Items     int64 `json:"items"`       // items that have ended
+	CPUNS     int64 `json:"cpu_ns"`      // CPU time of the whole process, ns
+	TaskCPUNS int64 `json:"task_cpu_ns"` // its part during items that ran alone, ns
+	DecodeNS  int64 `json:"decode_ns"`   // wall time of decoding chunks, ns
+	EncodeNS  int64 `json:"encode_ns"`   // wall time of encoding values, ns
+	// Knocks is how often the GIL was looked at while an item ran, and Held
+	// how often another thread held it. Disturbed looks, during which the
+	// system let the looking thread wait for a CPU, count in neither.
+	Knocks    int64 `json:"knocks"`
+	Held      int64 `json:"held"`
+	Disturbed int64 `json:"disturbed"`
+	SwitchNS  int64 `json:"switch_ns"` // after which a thread is asked to give the GIL away, ns
+	QueueNS   int64 `json:"queue_ns"`  // how long the main thread has waited for a CPU, ns; 0 unknown
+	RSS       int64 `json:"rss"`       // resident memory, bytes; 0 unknown
+	PeakRSS   int64 `json:"peak_rss"`  // its largest so far, bytes; 0 unknown
+	Threads   int   `json:"threads"`   // live threads of the task's own
+	// Warnings name what makes a task unfit for threads: "chdir" if it has
+	// changed the working directory, "signal" if it tried to set a handler.
+	Warnings []string `json:"warnings"`
 }
 
 // CannotBody says why the task cannot be run.

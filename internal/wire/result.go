@@ -14,6 +14,7 @@ const (
 	resultAttempts = 1 << 1 // there is a column of attempts
 	resultStatuses = 1 << 2 // there is a column of statuses
 	resultStarts   = 1 << 3 // there is a column of start times
+	resultCosts    = 1 << 4 // there are two columns of CPU times
 )
 
 const resultHead = 24 // count, flags, first index, first start
@@ -35,10 +36,11 @@ func (r *Results) All() []batch.Result { return r.items }
 //
 // The body is: count (4 bytes), flags (4), first index (8), start of the first
 // item (8), then the columns that the flags name - indexes (8 each), attempts
-// (4 each), statuses (1 each), starts (8 each) - then the end of each item (8
-// each), then the values as JSON text, one a line. Without the column of
-// indexes they follow one another; without that of starts each item started
-// when the one before it ended.
+// (4 each), statuses (1 each), starts (8 each), CPU times of the thread and then
+// of the process (8 each) - then the end of each item (8 each), then the values
+// as JSON text, one a line. Without the column of indexes they follow one
+// another; without that of starts each item started when the one before it
+// ended; without CPU times these are -1.
 func (r *Results) Parse(body []byte) error {
 	const what = "result frame"
 	if len(body) < resultHead {
@@ -66,7 +68,7 @@ func (r *Results) Parse(body []byte) error {
 // resultWidth is the number of bytes of the columns for one result.
 func resultWidth(flags uint32) int {
 	width := 8
-	for bit, size := range [...]int{8, 4, 1, 8} {
+	for bit, size := range [...]int{8, 4, 1, 8, 16} {
 		if flags&(1<<bit) != 0 {
 			width += size
 		}
@@ -79,7 +81,7 @@ func parseColumns(items []batch.Result, head, rest []byte, flags uint32) ([]byte
 	n := len(items)
 	first, start := binary.LittleEndian.Uint64(head[8:]), int64(binary.LittleEndian.Uint64(head[16:]))
 	for i := range items {
-		items[i] = batch.Result{Index: first + uint64(i), Attempt: 1}
+		items[i] = batch.Result{Index: first + uint64(i), Attempt: 1, CPU: -1, Process: -1}
 	}
 	if flags&resultIndexes != 0 {
 		for i := range items {
@@ -107,6 +109,13 @@ func parseColumns(items []batch.Result, head, rest []byte, flags uint32) ([]byte
 			items[i].Start = int64(binary.LittleEndian.Uint64(rest[8*i:]))
 		}
 		rest = rest[8*n:]
+	}
+	if flags&resultCosts != 0 {
+		for i := range items {
+			items[i].CPU = int64(binary.LittleEndian.Uint64(rest[8*i:]))
+			items[i].Process = int64(binary.LittleEndian.Uint64(rest[8*(n+i):]))
+		}
+		rest = rest[16*n:]
 	}
 	for i := range items {
 		end := int64(binary.LittleEndian.Uint64(rest[8*i:]))
@@ -142,16 +151,21 @@ func cutValues(items []batch.Result, text []byte) error {
 	return nil
 }
 
-// AppendResults appends a result frame with all its columns: the worker's side,
-// for tests and for workers written in Go.
+// AppendResults appends a result frame with all its columns, those of CPU times
+// only if one was measured: the worker's side, for tests and for workers written
+// in Go.
 func AppendResults(dst []byte, results []batch.Result) []byte {
 	if len(results) == 0 {
 		return dst
 	}
 	start := len(dst)
+	flags := uint32(resultIndexes | resultAttempts | resultStatuses | resultStarts)
+	if slices.ContainsFunc(results, func(r batch.Result) bool { return r.CPU != -1 || r.Process != -1 }) {
+		flags |= resultCosts
+	}
 	dst = AppendHeader(dst, Result, 0)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(results)))
-	dst = binary.LittleEndian.AppendUint32(dst, resultIndexes|resultAttempts|resultStatuses|resultStarts)
+	dst = binary.LittleEndian.AppendUint32(dst, flags)
 	dst = binary.LittleEndian.AppendUint64(dst, results[0].Index)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(results[0].Start))
 	for i := range results {
@@ -165,6 +179,14 @@ func AppendResults(dst []byte, results []batch.Result) []byte {
 	}
 	for i := range results {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(results[i].Start))
+	}
+	if flags&resultCosts != 0 {
+		for i := range results {
+			dst = binary.LittleEndian.AppendUint64(dst, uint64(results[i].CPU))
+		}
+		for i := range results {
+			dst = binary.LittleEndian.AppendUint64(dst, uint64(results[i].Process))
+		}
 	}
 	for i := range results {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(results[i].End))

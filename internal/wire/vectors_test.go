@@ -33,6 +33,7 @@ type vectors struct {
 			Attempt      uint32
 			Status       string
 			Start, End   int64
+			CPU, Process *int64 // nil: not measured
 			Value, Error string
 		}
 	}
@@ -140,7 +141,10 @@ func TestResultVectors(t *testing.T) {
 			var want []batch.Result
 			for _, r := range v.Results {
 				status, _ := batch.ParseStatus(r.Status)
-				one := batch.Result{Index: r.Index, Attempt: r.Attempt, Status: status, Start: r.Start, End: r.End}
+				one := batch.Result{Index: r.Index, Attempt: r.Attempt, Status: status, Start: r.Start, End: r.End, CPU: -1, Process: -1}
+				if r.CPU != nil {
+					one.CPU, one.Process = *r.CPU, *r.Process
+				}
 				if status == batch.OK {
 					one.Value = []byte(r.Value)
 				} else {
@@ -153,8 +157,8 @@ func TestResultVectors(t *testing.T) {
 			if diff := cmp.Diff(want, got.All()); diff != "" || err != nil {
 				t.Errorf("decoded with error %v (-want +got):\n%s", err, diff)
 			}
-			if flags := v.body(t)[4]; flags != 15 {
-				return // AppendResults always writes all columns
+			if flags := v.body(t)[4]; flags != 15 && flags != 31 {
+				return // AppendResults always writes all columns, if there are costs those too
 			}
 			if got := AppendResults(nil, want)[HeaderSize:]; !bytes.Equal(got, v.body(t)) {
 				t.Errorf("encoded as\n%x, want\n%x", got, v.body(t))
@@ -186,6 +190,10 @@ func TestJSONVectors(t *testing.T) {
 		Hello:  func() any { return new(HelloBody) },
 		Ready:  func() any { return new(ReadyBody) },
 		Cannot: func() any { return new(CannotBody) },
+
+		Measure:  func() any { return new(MeasureBody) },
+		Slots:    func() any { return new(SlotsBody) },
+		Measured: func() any { return new(MeasuredBody) },
 	}
 	for _, v := range readVectors(t).JSON {
 		t.Run(v.Name, func(t *testing.T) {

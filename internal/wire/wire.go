@@ -19,6 +19,10 @@ const (
 	Load  Type = 1 // JSON: Task and settings
 	Chunk Type = 2 // items
 	Drain Type = 3 // empty: start no further item, finish, say bye
+	// Measure is JSON: time more than the wall clock from now on, or stop.
+	Measure Type = 4
+	// Slots is JSON: run another number of items at a time, or in another way.
+	Slots Type = 5
 )
 
 // Frames that a worker sends.
@@ -29,6 +33,8 @@ const (
 	Result Type = 67 // results
 	Output Type = 68 // text that an item printed
 	Bye    Type = 69 // empty: nothing follows
+	// Measured is JSON: what was counted while measuring.
+	Measured Type = 70
 )
 
 // HeaderSize is the size of a frame's header: type and length of the body.

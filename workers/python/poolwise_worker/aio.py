@@ -4,14 +4,16 @@ import _thread
 import asyncio
 import contextvars
 from collections import deque
-from time import perf_counter_ns, sleep
+from time import perf_counter_ns, process_time_ns, sleep, thread_time_ns
 
-from .channel import CHUNK, DRAIN, Closed
+from . import codec
+from .channel import CHUNK, DRAIN, MEASURE, SLOTS, Closed
 from .codec import SCALARS
 from .failure import describe
-from .frames import Chunk, finished, post_results
+from .flusher import FLUSH_EVERY
+from .frames import Chunk, finished, post_rows
 from .main import CONTROL, PAGE_HEADER, SLOT_WORDS
-from .serial import FLUSH_EVERY, STOP, careful
+from .serial import STOP, careful
 
 _current = contextvars.ContextVar("poolwise_item", default=None)
 
@@ -22,11 +24,12 @@ class Loop:
     def __init__(self, worker, slots):
         self.worker = worker
         self.loop = asyncio.new_event_loop()
-        self.slots = slots
-        self.free = list(range(slots - 1, -1, -1))
+        capacity = worker.capacity
+        self.free = list(range(capacity - 1, -1, -1))
+        self.spare = capacity - slots  # how many of the free are not to be used
         self.waiting = deque()  # (index, attempt, value, task)
-        self.jobs = [None] * slots  # what each slot has not answered yet
-        self.tasks = [None] * slots  # the loop itself holds them weakly
+        self.jobs = [None] * capacity  # what each slot has not answered yet
+        self.tasks = [None] * capacity  # the loop itself holds them weakly
         self.starting = False
         self.results = []
         self.timer = None
@@ -70,10 +73,15 @@ class Loop:
                 break
             kind, body = frame
             if kind == CHUNK:
-                self.put(Chunk(body))
+                self.put(self.worker.meter.decode(body) if self.worker.measuring else Chunk(body))
             elif kind == DRAIN:
                 self.draining = True
                 self.waiting.clear()
+            elif kind == MEASURE:
+                self.worker.measure(codec.decode(str(body, "utf-8")))
+            elif kind == SLOTS:
+                slots = codec.decode(str(body, "utf-8"))["slots"]
+                self.spare = self.worker.capacity - min(slots, self.worker.capacity)
         self.start()
         self.finish_if_drained()
 
@@ -92,10 +100,11 @@ class Loop:
         if self.worker.page[CONTROL] == STOP:
             self.waiting.clear()
         create, ended = self.loop.create_task, self.ended
-        while self.free and self.waiting:
+        run = self.run_measured if self.worker.measuring else self.run
+        while len(self.free) > self.spare and self.waiting:
             job, slot = self.waiting.popleft(), self.free.pop()
             self.jobs[slot] = job
-            task = create(self.run(job, slot))
+            task = create(run(job, slot))
             self.tasks[slot] = task
             task.add_done_callback(ended)
         self.starting = False
@@ -127,9 +136,34 @@ class Loop:
             self.worker.end_fork()
         self.record(job, slot, start, end, value)
 
-    def record(self, job, slot, start, end, value):
+    async def run_measured(self, job, slot):
+        """Do as run does, and read three clocks on both sides of the item.
+
+        What the loop's thread used is an item's only if no other was in flight.
+        """
+        index, attempt, value, task = job
+        word = PAGE_HEADER + SLOT_WORDS * slot
+        page, meter = self.worker.page, self.worker.meter
+        _current.set(job)
+        mark = meter.enter(len(self.free) == self.worker.capacity - 1)
+        process, cpu, start = process_time_ns(), thread_time_ns(), perf_counter_ns()
+        page[word + 1] = start
+        page[word] = index + 1
+        try:
+            value = await task(value)
+        except BaseException as e:
+            value = describe(e)
+        end, cpu, process = perf_counter_ns(), thread_time_ns() - cpu, process_time_ns() - process
+        if self.worker.forked:
+            self.worker.end_fork()
+        costs = meter.leave(mark, start, end, cpu if meter.alone(mark) else -1, process)
+        if type(value) not in SCALARS:
+            value = meter.encode(value)
+        self.record(job, slot, start, end, value, costs)
+
+    def record(self, job, slot, start, end, value, costs=None):
         self.worker.page[PAGE_HEADER + SLOT_WORDS * slot] = 0
-        self.results.append((job[0], job[1], start, end, value))
+        self.results.append((job[0], job[1], start, end, value, costs))
         self.jobs[slot] = None
         self.free.append(slot)
         if self.waiting:
@@ -146,8 +180,7 @@ class Loop:
         try:
             self.worker.flush_streams()
             if results:
-                indexes, attempts, starts, ends, values = zip(*results)
-                post_results(self.worker.channel, indexes, attempts, starts, ends, values)
+                post_rows(self.worker, results)
             self.worker.channel.flush()
         except Closed:
             self.worker.lost()
@@ -156,7 +189,7 @@ class Loop:
         """Have text sent soon, also if no item ends or the loop is blocked."""
         if self.printed is None:
             self.printed = _thread.allocate_lock()
-            _thread.start_new_thread(self.flusher, (self.printed,))
+            self.worker.start_thread(self.flusher, self.printed)
             return
         try:
             self.printed.release()
@@ -174,7 +207,7 @@ class Loop:
             self.worker.lost()
 
     def finish_if_drained(self):
-        if self.draining and len(self.free) == self.slots:
+        if self.draining and len(self.free) == self.worker.capacity:
             self.flush()
             self.done = True
             self.loop.stop()
@@ -191,6 +224,6 @@ def careful_async(task):
     return run
 
 
-def serve(worker, spec):
+def serve(worker, slots):
     """Run chunks until poolwise says drain."""
-    Loop(worker, spec["slots"]).serve()
+    Loop(worker, slots).serve()

@@ -6,8 +6,8 @@ from _thread import RLock
 PROTOCOL = 1
 
 # Types of frames. poolwise sends those below 64, the worker those from 64 on.
-LOAD, CHUNK, DRAIN = 1, 2, 3
-HELLO, READY, CANNOT, RESULT, OUTPUT, BYE = 64, 65, 66, 67, 68, 69
+LOAD, CHUNK, DRAIN, MEASURE, SLOTS = 1, 2, 3, 4, 5
+HELLO, READY, CANNOT, RESULT, OUTPUT, BYE, MEASURED = 64, 65, 66, 67, 68, 69, 70
 
 HEADER = 9  # 1 byte type, 8 bytes length
 READ_SIZE = 1 << 18

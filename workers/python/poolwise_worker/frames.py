@@ -9,7 +9,9 @@ from .failure import Failure, printable
 # Flags of a chunk.
 RAW, CHUNK_INDEXES, CHUNK_ATTEMPTS = 1, 2, 4
 # Flags of a result.
-INDEXES, ATTEMPTS, STATUSES, STARTS = 1, 2, 4, 8
+INDEXES, ATTEMPTS, STATUSES, STARTS, COSTS = 1, 2, 4, 8, 16
+
+UNKNOWN = -1, -1  # costs that were not measured
 
 OK, FAILED = 0, 1
 
@@ -101,13 +103,14 @@ def _cut(sizes, text, gap):
         at += size + gap
 
 
-def post_results(channel, indexes, attempts, starts, ends, values):
+def post_results(channel, indexes, attempts, starts, ends, values, costs=None):
     """Queue one result frame.
 
     indexes is a range where the items follow one another, attempts is None
     where all are 1. starts is one number where each item started when the one
     before it ended. ends is a sequence, or a column already. values holds scalars,
-    JSON texts as bytes, and Failures.
+    JSON texts as bytes, and Failures. costs is None where none were measured, else
+    two sequences: CPU time of the thread and of the process, -1 where unknown.
     """
     n = len(values)
     text, statuses = _encode_values(values)
@@ -126,10 +129,28 @@ def post_results(channel, indexes, attempts, starts, ends, values):
         flags |= STARTS
         start = starts[0]
         columns.append(_column("Q", starts))
+    if costs is not None:
+        flags |= COSTS
+        columns += [_column("q", column) for column in costs]
     columns.append(ends if type(ends) is bytes else _column("Q", ends))
     head = (n.to_bytes(4, "little") + flags.to_bytes(4, "little")
             + indexes[0].to_bytes(8, "little") + start.to_bytes(8, "little"))
     channel.post(RESULT, head, *columns, text)
+
+
+def post_rows(worker, rows):
+    """Queue results of slots: (index, attempt, start, end, value, costs).
+
+    costs are None or two numbers. While measuring, the counters follow.
+    """
+    indexes, attempts, starts, ends, values, costs = zip(*rows)
+    if not any(costs):
+        post_results(worker.channel, indexes, attempts, starts, ends, values)
+    else:
+        costs = zip(*(c or UNKNOWN for c in costs))
+        worker.meter.post_results(worker.channel, indexes, attempts, starts, ends, values, costs)
+    if worker.measuring:
+        worker.meter.report()
 
 
 def _encode_values(values):

@@ -4,7 +4,8 @@ import _signal
 import mmap
 import os
 import sys
-from time import perf_counter_ns
+from _thread import start_new_thread
+from time import perf_counter_ns, process_time_ns
 
 from . import channel as ch
 from . import codec, output, task
@@ -14,11 +15,13 @@ from .failure import describe, printable
 HIGH_FD = 900
 # Words of the page; docs/protocol.md describes it. A worker with one slot shows
 # a whole chunk: the first item plus 1 (KEY), when it was started (SINCE), how
-# many there are (COUNT), and the end of each that is done, in the strip.
+# many there are (COUNT), and the end of each that is done, in the strip. While
+# COUNT is 0 there are slots in its place.
 CONTROL, COUNT = 1, 2
 PAGE_HEADER, SLOT_WORDS = 8, 2
 KEY, SINCE = PAGE_HEADER, PAGE_HEADER + 1
 STRIP = PAGE_HEADER + SLOT_WORDS
+STRIP_WORDS = 4096
 
 
 # Exit statuses that tell poolwise what happened.
@@ -31,12 +34,30 @@ class Worker:
     def __init__(self, channel, page):
         self.channel = channel
         self.page = page  # a memoryview of 64-bit words
-        self.strip = page[STRIP:]
-        self.views = [page, self.strip]
+        self.strip = page[STRIP:STRIP + STRIP_WORDS]
+        self.strip_bytes = self.strip.cast("B")
+        self.views = [page, self.strip, self.strip_bytes]
         self.streams = []
         self.task = None
+        self.capacity = 1  # the most slots that there may ever be
         self.forked = False
+        self.threads = 0  # that are the worker's own and not the task's
+        self.flusher = None
+        self.measuring = False
+        self.meter = None  # from the first time on that measuring was turned on
         self.current = lambda: None  # the (index, attempt) that this thread runs
+
+    def start_thread(self, run, *args):
+        start_new_thread(run, args)
+        self.threads += 1
+
+    def measure(self, spec):
+        """Turn measuring on or off, as the body of a measure frame says."""
+        if self.meter is None:
+            from .measure import Meter
+            self.meter = Meter(self)
+        self.measuring = spec["on"]
+        self.meter.turn(spec["on"], spec.get("knock_ns", 0))
 
     def fork_guard(self):
         """A process that the task forks must not speak as this worker.
@@ -70,7 +91,7 @@ class Worker:
         os._exit(CHANNEL_LOST)
 
 
-def _move(fd):
+def move(fd):
     """Move a descriptor to a high number, not inherited by child processes."""
     for target in (HIGH_FD + fd, 200 + fd):
         try:
@@ -130,19 +151,25 @@ def _load(spec):
     return func, coroutine
 
 
-def _loop(spec, coroutine, path):
-    """Return the serve function of the kind, imported without the user's folder."""
+def _loops(spec, coroutine, path):
+    """Return the serve function of each kind of slots that this worker may have.
+
+    They are imported without the user's folder, and all of them now: later,
+    threads of the user's could miss it.
+    """
     with_user, sys.path = sys.path, path
     try:
         if coroutine:
-            from .aio import serve
-        elif spec["kind"] == "threads":
-            from .threads import serve
-        else:
-            from .serial import serve
+            from . import aio
+            return {spec["kind"]: aio.serve}
+        from . import serial
+        loops = {"serial": serial.serve, "processes": serial.serve}
+        if spec["kind"] == "threads" or "capacity" in spec:
+            from . import threads
+            loops["threads"] = threads.serve
+        return loops
     finally:
         sys.path = with_user
-    return serve
 
 
 def _finish(worker):
@@ -165,7 +192,7 @@ def main(fd, page_fd):
     # away one that was sent by hand. It is not SIG_IGN, which a child process
     # of the task would inherit.
     _signal.signal(_signal.SIGINT, lambda *_: None)
-    fd, page_fd = _move(fd), _move(page_fd)
+    fd, page_fd = move(fd), move(page_fd)
     channel = ch.Channel(fd)
     page = mmap.mmap(page_fd, 0)
     worker = Worker(channel, memoryview(page).cast("Q"))
@@ -183,6 +210,7 @@ def _work(worker, started):
     spec = _receive_load(channel)
     worker.streams = output.install(channel, lambda: worker.current())
     worker.fork_guard()
+    worker.capacity = max(spec["slots"], spec.get("capacity", 0))
     loading, path = perf_counter_ns(), sys.path[:]
     try:
         worker.task, coroutine = _load(spec)
@@ -190,11 +218,14 @@ def _work(worker, started):
         worker.flush_streams()
         channel.send(ch.CANNOT, codec.encode_object(e.fields))
         return
-    serve = _loop(spec, coroutine, path)
+    loops = _loops(spec, coroutine, path)
     channel.send(ch.READY, codec.encode_object({
-        "async": coroutine, "start_ns": loading - started,
-        "import_ns": perf_counter_ns() - loading, "rss": _memory()}))
-    serve(worker, spec)
+        "async": coroutine, "start_ns": loading - started, "import_ns": perf_counter_ns() - loading,
+        "rss": _memory(), "cpu_ns": process_time_ns()}))
+    if "measure" in spec:
+        worker.measure(dict(spec["measure"], on=True))
+    while spec is not None:
+        spec = loops[spec["kind"]](worker, spec["slots"])
     # From here on poolwise waits for a few seconds only: what runs now is not
     # the work, and may go on for ever.
     channel.send(ch.BYE)

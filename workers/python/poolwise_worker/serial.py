@@ -2,19 +2,15 @@
 
 import _thread
 import sys
-from time import perf_counter_ns, sleep
+from time import perf_counter_ns, process_time_ns, thread_time_ns
 
 from . import codec
-from .channel import CHUNK, DRAIN, Closed
+from .channel import CHUNK, DRAIN, MEASURE, SLOTS
 from .failure import describe
+from .flusher import Flusher
 from .frames import Chunk, Undecodable, finished, post_results
 from .main import CONTROL, COUNT, KEY, SINCE
 
-# Finished results leave at the latest after this many seconds, also when a slow
-# item follows them.
-FLUSH_EVERY = 0.003
-# The flusher sleeps for good after this many idle turns, until work comes.
-IDLE_TURNS = 50
 STOP = 1  # the page's control word: start no further item
 GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
@@ -28,16 +24,14 @@ class Serial:
         self.chunk = None
         self.work = iter(())
         self.values = []
+        self.costs = None  # of each item: starts, CPU of the thread, of the process
         self.strip = worker.strip  # the ends of the chunk's items
-        self.strip_bytes = self.strip.cast("B")
-        worker.views.append(self.strip_bytes)
+        self.strip_bytes = worker.strip_bytes
         self.nought = bytes(len(self.strip_bytes))
         self.flushed = 0  # results of the chunk that have left
         self.start = 0  # when the next item to leave was started
-        self.busy = False
-        self.parked = None  # the lock on which the flusher waits for work
         worker.current = self.current
-        _thread.start_new_thread(self.flusher, ())
+        self.flusher = Flusher.of(worker, self.tick)
 
     def current(self):
         if not self.worker.page[KEY]:
@@ -53,34 +47,41 @@ class Serial:
 
     def run(self, chunk):
         """Run the items of a chunk and queue their results."""
+        run = self.run_measured if self.worker.measuring else self.run_part
         for part in chunk.parts(len(self.strip)):
             if self.worker.page[CONTROL] != STOP:
-                self.run_part(part)
+                run(part)
 
-    def run_part(self, chunk):
-        """Run items that follow one another.
+    def begin(self, chunk):
+        """Show items that follow one another in the page; return them numbered.
 
         The page tells which of them is running: the first one and how many
         there are, and in the strip the end of each that is done. So one write
         an item serves the page and the result frame.
         """
-        task, page, scalars, clock = self.worker.task, self.worker.page, codec.SCALARS, perf_counter_ns
-        if chunk.doubtful:
-            task = careful(task)
-        ends = self.strip
+        page, n = self.worker.page, len(chunk.values)
         with self.lock:
             self.chunk, self.flushed = chunk, 0
-            put = self.values.append
             work = enumerate(chunk.values)  # its pairs are true, for all() in tick
             self.work = work = work if GIL else self.until_stopped(work)
-            page[COUNT] = 0
-            self.strip_bytes[:8 * len(chunk.values)] = self.nought[:8 * len(chunk.values)]
-            self.start = page[SINCE] = clock()
+            self.strip_bytes[:8 * n] = self.nought[:8 * n]
+            page[COUNT] = n
+            self.start = page[SINCE] = perf_counter_ns()
             page[KEY] = chunk.indexes[0] + 1
-            page[COUNT] = len(chunk.values)
-        self.busy = True
-        if self.parked is not None:
-            self.unpark()
+        self.flusher.begin()
+        return work
+
+    def end(self):
+        self.flush()
+        self.worker.page[KEY] = 0
+        self.flusher.end()
+
+    def run_part(self, chunk):
+        """Run items that follow one another."""
+        work, task = self.begin(chunk), self.worker.task
+        if chunk.doubtful:
+            task = careful(task)
+        ends, put, scalars, clock = self.strip, self.values.append, codec.SCALARS, perf_counter_ns
         # The hot loop. One reading of the clock serves as the end of an item
         # and the start of the next. The type of the last scalar is remembered:
         # comparing with it is quicker than looking it up.
@@ -97,9 +98,37 @@ class Serial:
                 value = describe(e)
             ends[i] = clock()
             put(value)
-        self.flush()
-        page[KEY] = 0
-        self.busy = False
+        self.end()
+
+    def run_measured(self, chunk):
+        """Do as run_part does, and read three clocks on both sides of an item.
+
+        It is a loop of its own, so that the hot one need not ask.
+        """
+        work, task, meter = self.begin(chunk), self.worker.task, self.worker.meter
+        if chunk.doubtful:
+            task = careful(task)
+        ends, put, scalars = self.strip, self.values.append, codec.SCALARS
+        starts, cpu, process = self.costs = [], [], []
+        for i, value in work:
+            process_before, cpu_before, start = process_time_ns(), thread_time_ns(), perf_counter_ns()
+            try:
+                value = task(value)
+            except BaseException as e:
+                value = describe(e)
+            end, cpu_after, process_after = perf_counter_ns(), thread_time_ns(), process_time_ns()
+            if self.worker.forked:
+                self.worker.end_fork()
+            if type(value) not in scalars:
+                value = meter.encode(value)
+            starts.append(start)
+            cpu.append(cpu_after - cpu_before)
+            process.append(process_after - process_before)
+            ends[i] = end
+            put(value)
+        self.end()
+        self.costs = None
+        meter.ran(zip(starts, ends), sum(process))
 
     def until_stopped(self, work):
         """Hand on the work, asking before each item whether to stop.
@@ -127,26 +156,14 @@ class Serial:
             chunk = self.chunk
             attempts = chunk.attempts[a:b] if chunk.attempts is not None else None
             self.worker.flush_streams()
-            post_results(self.worker.channel, chunk.indexes[a:b], attempts, start, ends.tobytes(), values)
-
-    def flusher(self):
-        """Send results that wait behind a slow item; obey a stop meanwhile."""
-        try:
-            idle = 0
-            while True:
-                sleep(FLUSH_EVERY)
-                if self.busy:
-                    idle = 0
-                    self.tick()
-                else:
-                    idle += 1
-                if idle > IDLE_TURNS:
-                    self.park()
-                    idle = 0
-        except Closed:
-            self.worker.lost()
+            post, costs = post_results, None
+            if self.costs is not None:
+                start, *costs = (column[a:b] for column in self.costs)
+                post = self.worker.meter.post_results
+            post(self.worker.channel, chunk.indexes[a:b], attempts, start, ends.tobytes(), values, costs)
 
     def tick(self):
+        """Send results that wait behind a slow item; obey a stop meanwhile."""
         if self.worker.page[CONTROL] == STOP:
             # Exhausting the iterator takes the items that have not been started
             # out of the main thread's hands: a single step under the GIL, which
@@ -157,19 +174,10 @@ class Serial:
         self.worker.flush_streams()
         self.worker.channel.flush()
 
-    def park(self):
-        gate = _thread.allocate_lock()
-        gate.acquire()
-        self.parked = gate
-        if not self.busy:
-            gate.acquire()
-        self.parked = None
-
-    def unpark(self):
-        try:
-            self.parked.release()
-        except (RuntimeError, AttributeError):
-            pass  # it woke by itself
+    def leave(self):
+        """Give the page back to slots: what stood in the strip is no item."""
+        self.strip_bytes[:] = self.nought
+        self.worker.page[COUNT] = 0
 
 
 def careful(task):
@@ -180,16 +188,30 @@ def careful(task):
     return run
 
 
-def serve(worker, spec):
-    """Run chunks until poolwise says drain."""
+def serve(worker, _slots):
+    """Run chunks until poolwise says drain; then return None.
+
+    Return the body of a slots frame that asks for threads.
+    """
     serial = Serial(worker)
     try:
         while True:
             kind, body = worker.channel.receive()
             if kind == CHUNK:
-                serial.run(Chunk(body))
+                if worker.measuring:
+                    serial.run(worker.meter.decode(body))
+                    worker.meter.report()
+                else:
+                    serial.run(Chunk(body))
             elif kind == DRAIN:
-                return
+                return None
+            elif kind == MEASURE:
+                worker.measure(codec.decode(str(body, "utf-8")))
+            elif kind == SLOTS:
+                wanted = codec.decode(str(body, "utf-8"))
+                if wanted["kind"] == "threads":
+                    serial.leave()
+                    return wanted
     except ValueError:
         if worker.forked:
             worker.end_fork()

@@ -90,7 +90,7 @@ class Process:
         self.frames, self.outputs, self.answers = [], [], []
         self._in = b""
         with tempfile.TemporaryFile() as page:
-            page.truncate(8 * (8 + 2 * load["slots"] + (STRIP if load["slots"] == 1 else 0)))
+            page.truncate(8 * (8 + max(2 * max(load["slots"], load.get("capacity", 0)), 2 + STRIP)))
             self._map = mmap.mmap(page.fileno(), 0)
             self.page = memoryview(self._map).cast("Q")
             fds = (theirs.fileno(), os.dup(page.fileno()))

@@ -79,7 +79,8 @@ class Vectors(unittest.TestCase):
                 indexes if flags & frames.INDEXES else range(indexes[0], indexes[0] + len(rows)),
                 attempts if flags & frames.ATTEMPTS else None,
                 starts if flags & frames.STARTS else starts[0],
-                column("end"), [self.value(r) for r in rows]))
+                column("end"), [self.value(r) for r in rows],
+                [column("cpu"), column("process")] if flags & frames.COSTS else None))
             self.assertEqual((kind, got), (ch.RESULT, body))
 
     def value(self, row):
