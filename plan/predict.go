@@ -1,0 +1,255 @@
+package plan
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/poolwise/poolwise/measure"
+)
+
+// The bounds that a prediction names.
+const (
+	boundSlots   = "slots"
+	boundGIL     = "gil"
+	boundCPU     = "cpu"
+	boundFeed    = "feed"
+	boundMemory  = "memory"
+	boundStartUp = "start-up"
+	boundTail    = "tail"
+)
+
+const (
+	// chunkWork is how long the items of a message take together, and slowItem
+	// the time from which each has a message of its own: as the engine has it.
+	chunkWork, slowItem = 0.004, 0.020
+	// switchInterval is how long a thread waits for the GIL before it asks the
+	// one that has it (sys.getswitchinterval).
+	switchInterval = 0.005
+	// notable is the part of the predicted time from which start-up or tail is
+	// what binds.
+	notable = 0.35
+)
+
+// Predict returns how long a plan will take for what is left of a batch. It is
+// finite and not negative whatever was measured.
+func Predict(t *measure.Task, m Machine, b Batch, p Plan) Prediction {
+	return newModel(t, m, b).predict(p).Prediction
+}
+
+// outcome is a prediction with the time of each draw, for comparing.
+type outcome struct {
+	Prediction
+	times []float64 // seconds
+}
+
+func (mo *model) predict(p Plan) outcome {
+	c := mo.course(p, mo.centre)
+	o := outcome{Prediction: Prediction{Plan: p, Memory: mo.memory(p)}}
+	short := mo.short(p)
+	if short {
+		o.times = mo.schedule(p)
+	} else {
+		o.times = make([]float64, len(mo.draws))
+		for i, d := range mo.draws {
+			o.times[i] = mo.course(p, d).total()
+		}
+	}
+	sorted := slices.Sorted(slices.Values(o.times))
+	at := func(q float64) time.Duration { return seconds(sorted[int(q*float64(len(sorted)-1)+0.5)]) }
+	o.Low, o.Time, o.P75, o.High = at(0.1), at(0.5), at(0.75), at(0.9)
+	o.Bound, o.Rate = c.bound, c.rate
+	o.Startup, o.Tail = seconds(c.startup), seconds(c.tail)
+	if short {
+		// The schedule has both in it; what is not work is what it exceeds.
+		o.Tail = max(0, o.Time-seconds(c.startup+c.work))
+	}
+	o.Work = max(0, o.Time-o.Startup-o.Tail)
+	switch {
+	case o.Startup > scale(o.Time, notable):
+		o.Bound = boundStartUp
+	case o.Tail > scale(o.Time, notable):
+		o.Bound = boundTail
+	}
+	return o
+}
+
+func seconds(s float64) time.Duration {
+	return time.Duration(min(max(s, 0), float64(math.MaxInt64)/4/1e9) * 1e9)
+}
+
+func scale(d time.Duration, by float64) time.Duration { return time.Duration(by * float64(d)) }
+
+// memory returns what all workers of a plan take, in bytes.
+func (mo *model) memory(p Plan) int64 {
+	return int64(p.Processes) * (mo.task.BaseMemory + int64(p.Slots)*mo.task.ItemMemory)
+}
+
+// course is how a plan goes, in seconds.
+type course struct {
+	startup, work, tail float64
+	rate                float64 // items a second with all workers up
+	stretch             float64 // of an item's time beside the others
+	bound               string
+}
+
+func (c course) total() float64 { return c.startup + c.work + c.tail }
+
+// course predicts a plan for one draw: the rates with the workers that are up
+// and with all of them, what the start of the others delays, and the tail.
+func (mo *model) course(p Plan, d params) course {
+	n := float64(max(mo.batch.Items, 0))
+	rate, bound := mo.rate(p, d)
+	up := p
+	up.Processes = min(p.Processes, mo.batch.Started)
+	rateUp, _ := mo.rate(up, d)
+	c := course{rate: rate, bound: bound, work: n / rate}
+	if starting := p.Processes - up.Processes; starting > 0 && !mo.task.Command {
+		ready := mo.ready(starting)
+		if done := ready * rateUp; done >= n {
+			c.rate, c.work = rateUp, n/rateUp // over before they are ready
+		} else {
+			c.startup = ready * (1 - rateUp/rate)
+		}
+		// Starting takes CPU from the items.
+		cpu := n*mo.demand(d) + float64(starting)*mo.task.Startup.CPU.Seconds()
+		if least := cpu / mo.machine.CPUs; c.startup+c.work < least {
+			c.startup = least - c.work
+		}
+	}
+	slots := float64(p.Total())
+	c.stretch = max(1, min(slots, max(n, 1))/c.rate/max(d.wall, leastWall))
+	c.tail = mo.tail(p.Total()) * d.wall * c.stretch
+	if d.wall < slowItem {
+		// The last items go out in chunks that shrink with what is left.
+		c.tail = min(c.tail, chunkWork*c.stretch)
+	}
+	return c
+}
+
+// ready returns how long it takes until further workers run at full speed.
+func (mo *model) ready(starting int) float64 {
+	s := &mo.task.Startup
+	wall, cpu := (s.Spawn + s.Import).Seconds(), s.CPU.Seconds()
+	// One CPU is busy with items meanwhile.
+	if free := max(mo.machine.CPUs-1, 0.5); wall > 0 {
+		wall = max(wall, cpu*float64(starting)/free)
+	}
+	return wall + s.First.Seconds()
+}
+
+// demand is the CPU time that one item costs the machine.
+func (mo *model) demand(d params) float64 { return d.process + mo.codec + mo.engine }
+
+// rate returns the items a second with all workers of a plan up, and what keeps
+// it from being more. Each station that items pass bounds it; see Lazowska et
+// al., Quantitative System Performance (1984), chapters 5 and 6.
+func (mo *model) rate(p Plan, d params) (perSecond float64, bound string) {
+	processes, slots := float64(p.Processes), float64(p.Slots)
+	k := mo.machine.CPUs
+	item := mo.wallIn(p, d) + mo.codec + mo.message/mo.chunk(d)
+	held := mo.heldIn(p, d)
+	if held > 0 && d.wall > d.cpu {
+		// A thread that comes back from waiting gets the GIL late: after one
+		// that computes has been asked for it.
+		busy := min(1, (slots-1)*held/item)
+		item += min(switchInterval, held) * busy
+	}
+	most := processes * slots / item
+	if two := mo.task.TwoSlots; two > 0 && p.Kind == Threads && p.Slots > 1 {
+		// As it was measured; beyond two, as contention that grows (Amdahl).
+		serial := min(max(2/two-1, 0), 1)
+		most = processes * slots / (1 + serial*(slots-1)) / item
+		held = 0
+	}
+	perSecond, bound = most, boundSlots
+	least := func(rate float64, name string) {
+		if rate < perSecond {
+			perSecond, bound = rate, name
+		}
+	}
+	if held > 0 {
+		least(processes/(held+mo.codec), boundGIL)
+	}
+	if cpu := mo.demand(d); cpu > 0 {
+		least(k/cpu, boundCPU)
+	}
+	if mo.engine > 0 {
+		least(min(processes, k)/mo.engine, boundFeed)
+	}
+	return perSecond * mo.randomness(p, d), bound
+}
+
+// chunk is how many items a message has.
+func (mo *model) chunk(d params) float64 {
+	if d.wall >= slowItem {
+		return 1
+	}
+	return max(1, chunkWork/max(d.wall, leastWall))
+}
+
+// wallIn is the time of an item in a worker of the plan: an item that keeps
+// several CPUs busy gets fewer where there are more processes.
+func (mo *model) wallIn(p Plan, d params) float64 {
+	if mo.inner <= 1.3 {
+		return d.wall
+	}
+	each := max(1, math.Floor(mo.machine.CPUs)/float64(p.Processes))
+	computing := min(d.wall, d.process/mo.inner)
+	return d.wall - computing + d.process/min(mo.inner, each)
+}
+
+// heldIn is how long an item keeps the others of its process from running.
+func (mo *model) heldIn(p Plan, d params) float64 {
+	switch {
+	case p.Slots == 1:
+		return 0
+	case p.Kind == Async:
+		return max(d.cpu, d.held) // a loop runs one coroutine at a time
+	case p.Kind == Threads:
+		return d.held
+	}
+	return 0
+}
+
+// randomness is by how much items that meet by chance at the station that binds
+// are slower than ones in step. Items go towards it the more their times differ.
+func (mo *model) randomness(p Plan, d params) float64 {
+	low, known := mo.lows[p]
+	if !known {
+		c := mo.centre
+		item, held := mo.wallIn(p, c)+mo.codec, mo.heldIn(p, c)
+		low = 1
+		if held > 0 {
+			low = repairmen(p.Slots, held+mo.codec, item-held-mo.codec, 1)
+		}
+		if cpu := mo.demand(c); cpu > 0 {
+			low = min(low, repairmen(p.Total(), cpu, item-cpu, mo.machine.CPUs))
+		}
+		mo.lows[p] = low
+	}
+	return math.Pow(low, d.mix*min(1, 0.3+0.7*mo.variation))
+}
+
+// repairmen returns the rate of n customers that think, each for a random time,
+// and are then served by one of so many servers, over the rate that customers
+// in step would have: the machine repairman model, M/M/c//n, in Kleinrock,
+// Queueing Systems (1975), section 3.8. demand and think are in seconds.
+func repairmen(n int, demand, think, servers float64) float64 {
+	if n > mostRepaired || demand <= 0 || think < 1e-3*demand {
+		return 1 // far beyond the knee, and where nobody thinks, the bound is reached
+	}
+	// Of j customers at the servers, by the balance of its neighbours.
+	weight, sum, busy := 1.0, 1.0, 0.0
+	for j := 1; j <= n; j++ {
+		serving := min(float64(j), servers)
+		weight *= float64(n-j+1) / think * demand / serving
+		sum += weight
+		busy += weight * serving
+	}
+	rate := busy / sum / demand
+	return min(1, rate/min(float64(n)/(demand+think), servers/demand))
+}
+
+// mostRepaired bounds the customers that are looked at.
+const mostRepaired = 64

@@ -1,0 +1,190 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+const (
+	// waitsMuch and waitsSome are the parts of an item's time that it waits from
+	// which it is taken for waiting work, and from which more processes than
+	// CPUs are weighed.
+	waitsMuch, waitsSome = 0.5, 0.2
+	// leastStart and mostStart bound the slots that a climb begins with.
+	leastStart, mostStart = 4, 32
+	// perCPU is the most processes for each CPU.
+	perCPU = 4
+	// mostInner bounds the threads of one process where items compute.
+	mostInner = 32
+)
+
+// cpus is how many processes can compute at a time.
+func (mo *model) cpus() int { return max(1, int(math.Ceil(mo.machine.CPUs-1e-6))) }
+
+// waiting is the part of an item's time in which it does not compute.
+func (mo *model) waiting() float64 {
+	return max(0, 1-mo.centre.cpu/max(mo.centre.wall, leastWall))
+}
+
+// fitting is how many workers fit into the memory; at least one, for there is
+// no run without.
+func (mo *model) fitting() int {
+	one := mo.task.BaseMemory + mo.task.ItemMemory
+	if one <= 0 || mo.machine.Memory <= 0 {
+		return MaxProcesses
+	}
+	return max(1, int(MemoryShare*float64(mo.machine.Memory)/float64(one)))
+}
+
+// mostProcesses is how many workers there may be.
+func (mo *model) mostProcesses() int {
+	most := min(MaxProcesses, max(1, mo.batch.Items), mo.fitting())
+	if limit := mo.machine.MaxProcesses; limit > 0 {
+		most = min(most, limit)
+	}
+	return most
+}
+
+// climbStart is how many slots waiting work begins with: as many as keep the
+// CPUs busy (Goetz, Java Concurrency in Practice, 8.2), within bounds.
+func (mo *model) climbStart() int {
+	busy := float64(mostStart)
+	if mo.centre.cpu > 0 {
+		busy = mo.machine.CPUs * mo.centre.wall / mo.centre.cpu
+	}
+	start := int(min(max(busy, leastStart), mostStart))
+	return max(1, min(start, mo.batch.Items))
+}
+
+// space returns the plans to weigh, and why others are not.
+func (mo *model) space(r Rules) (plans []Plan, out []Excluded) {
+	plans = append(plans, Plan{Processes: 1, Slots: 1, Kind: Serial})
+	counts, why := mo.processCounts()
+	for _, n := range counts {
+		plans = append(plans, Plan{Processes: n, Slots: 1, Kind: Processes})
+	}
+	out = append(out, why...)
+	if mo.task.Command {
+		return plans, append(out, Excluded{"threads, async", "a command runs in a process of its own"})
+	}
+	kind, other := Threads, Excluded{"async", "the task is a plain def, not a coroutine function"}
+	if mo.task.Async {
+		kind, other = Async, Excluded{"threads", "a coroutine function runs on an event loop"}
+	}
+	out = append(out, other)
+	if reason := mo.noThreads(r); kind == Threads && reason != "" {
+		out = append(out, Excluded{"threads", reason})
+	} else {
+		plans = append(plans, mo.slotPlans(kind, r)...)
+	}
+	return plans, append(out, Excluded{"interpreters", "not available yet"})
+}
+
+// noThreads says why the task cannot run in threads, "" if it can.
+func (mo *model) noThreads(r Rules) string {
+	if r.Threads == ThreadsNever {
+		return "ruled out by --no-threads"
+	}
+	var does []string
+	if slices.Contains(mo.task.Warnings, "chdir") {
+		does = append(does, "calls os.chdir, which moves all threads of its process")
+	}
+	if slices.Contains(mo.task.Warnings, "signal") {
+		does = append(does, "calls signal.signal, which only a main thread may")
+	}
+	if does == nil {
+		return ""
+	}
+	return "the task " + strings.Join(does, " and ")
+}
+
+// processCounts returns the numbers of processes to weigh, from 2 on.
+func (mo *model) processCounts() (counts []int, out []Excluded) {
+	cpus, most := mo.cpus(), mo.mostProcesses()
+	want := []int{cpus}
+	for n := 2; n < cpus; n++ {
+		// Every number up to 8, then steps of a sixth or less.
+		if n <= 8 || n%(1<<(bitLen(n)-3)) == 0 {
+			want = append(want, n)
+		}
+	}
+	if mo.waiting() >= waitsSome {
+		want = append(want, 2*cpus, 3*cpus, perCPU*cpus)
+		if mo.task.Command {
+			want = append(want, mo.climbStart())
+		}
+	}
+	slices.Sort(want)
+	for _, n := range want {
+		if n = min(n, most); n > 1 {
+			counts = append(counts, n)
+		}
+	}
+	counts = slices.Compact(counts)
+	switch fit := mo.fitting(); {
+	case fit < cpus && fit < mo.batch.Items:
+		out = append(out, Excluded{fmt.Sprintf("processes:%d", fit+1), mo.memoryReason(fit)})
+	case cpus == 1 && counts == nil && mo.batch.Items > 1:
+		out = append(out, Excluded{"processes", fmt.Sprintf("%s (%s)", cpuText(mo.machine.CPUs), mo.machine.CPUBound)})
+	}
+	if limit := mo.machine.MaxProcesses; limit > 0 && limit < cpus && limit < mo.batch.Items {
+		out = append(out, Excluded{fmt.Sprintf("processes:%d", limit+1), fmt.Sprintf("no more than %d workers: %s", limit, mo.machine.ProcessBound)})
+	}
+	return counts, out
+}
+
+func bitLen(n int) int {
+	bits := 0
+	for ; n > 0; n >>= 1 {
+		bits++
+	}
+	return bits
+}
+
+func (mo *model) memoryReason(fit int) string {
+	one := mo.task.BaseMemory + mo.task.ItemMemory
+	return fmt.Sprintf("memory: a worker takes %s, and %d%% of %s (%s) lets %d run", bytesText(one), int(MemoryShare*100),
+		bytesText(mo.machine.Memory), mo.machine.MemoryBound, fit)
+}
+
+// slotPlans returns the plans with several slots in a process.
+func (mo *model) slotPlans(kind Kind, r Rules) (plans []Plan) {
+	most := mostInner
+	if mo.waiting() >= waitsMuch {
+		// How many pay is found by a climb, which begins here.
+		most = mo.climbStart()
+	}
+	most = max(1, min(most, mo.batch.Items))
+	if r.MaxSlots > 0 {
+		most = min(most, r.MaxSlots)
+	}
+	processes := []int{1}
+	if mo.waiting() >= waitsSome {
+		for n := 2; n <= mo.cpus(); n *= 2 {
+			processes = append(processes, n)
+		}
+		processes = append(processes, mo.cpus())
+	}
+	for _, p := range processes {
+		if p > mo.mostProcesses() {
+			continue
+		}
+		for slots := 2; ; slots *= 2 {
+			slots = min(slots, (most+p-1)/p)
+			candidate := Plan{Processes: p, Slots: slots, Kind: kind}
+			if slots > 1 && mo.fits(candidate) && !slices.Contains(plans, candidate) {
+				plans = append(plans, candidate)
+			}
+			if slots >= (most+p-1)/p {
+				break
+			}
+		}
+	}
+	return plans
+}
+
+func (mo *model) fits(p Plan) bool {
+	return mo.machine.Memory <= 0 || float64(mo.memory(p)) <= MemoryShare*float64(mo.machine.Memory)
+}
