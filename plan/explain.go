@@ -126,6 +126,9 @@ func (c *Choice) instead() string {
 	if bound == "" {
 		bound = c.Best.Bound
 	}
+	if parts == nil {
+		parts = []string{"nothing else is possible"}
+	}
 	return strings.Join(parts, " | ") + "      bound: " + bound
 }
 

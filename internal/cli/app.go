@@ -74,7 +74,7 @@ func (a *App) Run(ctx context.Context) int {
 
 // commands are all commands, in the order of --help.
 func (a *App) commands() []*cobra.Command {
-	return []*cobra.Command{a.runCommand(), a.runsCommand(), a.showCommand(), a.doctorCommand()}
+	return []*cobra.Command{a.runCommand(), a.planCommand(), a.runsCommand(), a.showCommand(), a.doctorCommand()}
 }
 
 // cacheDir is where poolwise may keep what can be made again; "" for nowhere.

@@ -23,9 +23,6 @@ func (s *session) describe() *journal.Info {
 	if s.flags.output != "" {
 		info.Output.Path = s.app.path(s.flags.output)
 	}
-	if s.flags.plan.plan == nil {
-		info.Why = "one process for each usable CPU"
-	}
 	s.task.describe(info)
 	// The machine is described by what costs next to nothing to find out.
 	if brief, err := json.Marshal(s.system.Brief(s.flags.cpus)); err == nil {
@@ -41,10 +38,12 @@ func (s *session) record(o engine.Snapshot, exit Exit, delivered bool) {
 	info.Ended, info.Output.Delivered = s.begun.Add(wall), delivered
 	status := int(exit)
 	info.Exit = &status
-	switch exit {
-	case ExitOK, ExitFailed:
+	switch {
+	case s.planOnly && exit == ExitOK && o.Counts[batch.NotRun] > 0:
+		info.State = journal.Planned
+	case exit == ExitOK, exit == ExitFailed:
 		info.State = journal.Done
-	case ExitInterrupted, ExitTerminated:
+	case exit == ExitInterrupted, exit == ExitTerminated:
 		info.State = journal.Interrupted
 	default:
 		info.State = journal.Stopped

@@ -9,10 +9,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/poolwise/poolwise/internal/pilot"
 	"github.com/poolwise/poolwise/internal/ui/contract"
+	"github.com/poolwise/poolwise/measure"
+	"github.com/poolwise/poolwise/plan"
 )
 
 // section reads a section of the page on JSON outputs.
@@ -51,6 +55,10 @@ const documentedTask = `def f(x):
         return {"even": 1}[x]
     except KeyError as e:
         raise ValueError("odd") from e
+
+def nap(x):
+    import time
+    time.sleep(0.05)
 `
 
 // said runs poolwise in dir, and returns what it printed, whatever its status.
@@ -90,7 +98,7 @@ func TestRecordsAreDocumented(t *testing.T) {
 func TestRunsAndShowAreDocumented(t *testing.T) {
 	dir := documentedDir(t)
 	said(t, dir, "run", "--unordered", "-o", "out.txt", "task.py:f", ":::", "even", "odd")
-	said(t, dir, "run", "--", "echo", ":::", "a")
+	said(t, dir, "run", "task.py:nap", ":::", "1", "2", "3", "4", "5", "6", "7", "8")
 	runs := section(t, "runs")
 	doctor := section(t, "doctor")
 	lines := bytes.Split(bytes.TrimSpace(said(t, dir, "runs", "--json")), []byte("\n"))
@@ -120,6 +128,33 @@ func TestRunsAndShowAreDocumented(t *testing.T) {
 	}
 	wantDocumented(t, runs, lines...)
 	section(t, "show")
+}
+
+// What a run tells of its plan, all that can be told included.
+func TestPlanIsDocumented(t *testing.T) {
+	task := measure.Task{Held: measure.Share{Value: 1, N: 100}, BaseMemory: 1 << 30}
+	for range 8 {
+		task.Items = append(task.Items, measure.Item{Wall: 50 * time.Millisecond, CPU: 50 * time.Millisecond, Process: -1})
+	}
+	machine := plan.Machine{CPUs: 2, CPUBound: "cores", Memory: 1 << 30, MemoryBound: "available"}
+	left := plan.Batch{Items: 100, Known: true}
+	d := &pilot.Decision{
+		Cause: pilot.Drift, Note: "an item takes longer", Task: task, Batch: left,
+		Choice: plan.Choose(&task, machine, left, plan.Rules{}),
+	}
+	if d.Choice.Thumb == "" || len(d.Choice.Excluded) == 0 {
+		t.Fatalf("the choice tells too little for this test: %+v", d.Choice)
+	}
+	o := planObject(d, machine)
+	o.Run, o.Ran = "20260102-030405-a1b2", []uint64{0, 1}
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := documentedDir(t)
+	told := said(t, dir, "plan", "--json", "task.py:nap", ":::", "1", "2", "3", "4", "5", "6", "7", "8")
+	over := said(t, dir, "plan", "--json", "task.py:nap", ":::", "1")
+	wantDocumented(t, section(t, "plan"), text, bytes.TrimSpace(told), bytes.TrimSpace(over))
 }
 
 // cutMachine checks the machine in the record of a run against the fields of

@@ -11,6 +11,7 @@ import (
 
 	"github.com/poolwise/poolwise/internal/batch"
 	"github.com/poolwise/poolwise/internal/engine"
+	"github.com/poolwise/poolwise/internal/pilot"
 	"github.com/poolwise/poolwise/internal/supervisor"
 	"github.com/poolwise/poolwise/internal/ui"
 )
@@ -19,6 +20,9 @@ import (
 // or the *ExitError of the run.
 func (s *session) finish() error {
 	ended := s.ended
+	if s.planOnly && errors.Is(ended, pilot.ErrPlanned) {
+		ended = nil
+	}
 	if err := s.deliver(); err != nil && ended == nil {
 		ended = err
 	}
@@ -27,7 +31,7 @@ func (s *session) finish() error {
 		if err := s.target.Commit(); err != nil {
 			ended = &engine.OutputError{Err: err}
 		} else {
-			delivered = true
+			delivered = !s.planOnly
 		}
 	} else {
 		s.target.Abort()
@@ -39,10 +43,10 @@ func (s *session) finish() error {
 		if exit = exitOf(ended); exit == ExitUsage && tried(outcome) > 0 {
 			exit = ExitStopped // items were run: it was no error of the start
 		}
-	case outcome.Counts[batch.OK] != outcome.Read:
+	case tried(outcome) != outcome.Counts[batch.OK], !s.planOnly && outcome.Counts[batch.OK] != outcome.Read:
 		exit = ExitFailed
 	}
-	clean := exit == ExitOK && delivered
+	clean := exit == ExitOK && delivered && !s.planOnly
 	if clean && !s.flags.keep {
 		_ = s.journal.CloseUnsynced() // it is removed in a moment
 	} else if err := s.journal.Close(); err != nil && ended == nil {
@@ -56,13 +60,20 @@ func (s *session) finish() error {
 		_ = s.dir.Remove() // an empty record is no more than untidy
 		return &ExitError{Status: ExitUsage, Err: explainEnd(ended, s)}
 	}
+	s.remember(outcome)
 	s.record(outcome, exit, delivered)
 	if err := s.dir.Finish(!clean || s.flags.keep); err != nil {
 		printError(s.app.Stderr, err)
 	}
 	s.dir.Close()
 	s.leaveSignals() // all is recorded; who waits for standard error may go now
-	s.tell(outcome, exit, delivered)
+	if s.planOnly && ended == nil {
+		if err := s.tellPlan(); err != nil {
+			return err
+		}
+	} else {
+		s.tell(outcome, exit, delivered)
+	}
 	if exit == ExitOK {
 		return nil
 	}
@@ -115,7 +126,7 @@ func (s *session) tell(o engine.Snapshot, exit Exit, delivered bool) {
 	bad := tried(o) - o.Counts[batch.OK]
 	sum.MoreFailures = bad - uint64(len(failed))
 	if s.mode == ui.JSON {
-		sum.Plan = s.plan.String()
+		sum.Plan = s.currentPlan().String()
 		if !sum.Quiet || !sum.AllOK() {
 			_, _ = s.app.Stderr.Write(ui.JSONSummary(sum)) // there is nobody left to tell
 		}
@@ -132,11 +143,10 @@ func lastLine(f *batch.Failure) string {
 
 // planText is the plan as the summary shows it.
 func (s *session) planText() string {
-	if s.flags.plan.plan == nil {
-		return fmt.Sprintf("%s (one for each usable CPU: %.3g by %s; choosing by measurement is not there yet)",
-			s.plan, s.cpus.Usable, s.cpus.Bound)
+	if d := s.lastDecision(); s.auto() && d == nil {
+		return s.currentPlan().String() + " (over before there was anything to choose)"
 	}
-	return s.plan.String()
+	return s.currentPlan().String()
 }
 
 // snapshot is the state of the run as the progress shows it.
@@ -151,7 +161,7 @@ func (s *session) snapshot() ui.Snapshot {
 	return ui.Snapshot{
 		Done: o.Counts, Read: o.Read, Total: total, TotalKnown: known, BytesRead: read, BytesTotal: size,
 		Running: o.Running, Oldest: o.OldestAge, OldestIndex: o.Oldest, Typical: o.P95,
-		CPU: cpu, RSS: rss, Workers: len(o.Workers), Plan: s.plan.String(), Elapsed: time.Since(s.begun),
+		CPU: cpu, RSS: rss, Workers: len(o.Workers), Plan: s.currentPlan().String(), Elapsed: time.Since(s.begun),
 	}
 }
 

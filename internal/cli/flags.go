@@ -29,8 +29,13 @@ type runFlags struct {
 	cr        choice
 	maxItem   size
 	cpus      float64
+	memory    size
+	threadsOK bool
+	noThreads bool
+	noProfile bool
 	python    string
 	progress  choice
+	json      bool
 	quiet     bool
 	dryRun    bool
 	keep      bool
@@ -70,7 +75,10 @@ func (f *runFlags) add(s *pflag.FlagSet) {
 	s.Var(&f.format, "format", "of the results: values|records")
 	s.Var(&f.onError, "on-error", "what stands for a failed item among the values: omit|null")
 	s.BoolVar(&f.unordered, "unordered", false, "write results as they complete, not in input order")
-	s.Var(&f.plan, "plan", "serial, threads:N, processes:N, async:N, or PxN:KIND for N slots in each of P processes;\nauto is processes:<usable CPUs>")
+	s.Var(&f.plan, "plan", "serial, threads:N, processes:N, async:N, or PxN:KIND for N slots in each of P processes;\nauto measures the first items and chooses")
+	s.BoolVar(&f.threadsOK, "threads-ok", false, "the task may run in threads: auto weighs them like any other plan")
+	s.BoolVar(&f.noThreads, "no-threads", false, "the task may not run in threads: auto leaves them out")
+	s.BoolVar(&f.noProfile, "no-profile", false, "auto neither uses nor keeps what it learns of a task")
 	s.IntVar(&f.chunk, "chunk", 0, "items handed over in one message (default: a few milliseconds of work)")
 	s.IntVar(&f.window, "window", 0, "chunks that a worker may hold (default: adapted)")
 	s.StringVar(&f.init, "init", "", "call this `FUNC` of the task's module once in each worker, before its first item")
@@ -80,8 +88,10 @@ func (f *runFlags) add(s *pflag.FlagSet) {
 	s.Var(&f.cr, "cr", "a carriage return at the end of a line: auto|strip|keep; auto strips where the first lines all have one")
 	s.Var(&f.maxItem, "max-item", "largest item, such as 64MiB; a larger one fails")
 	s.Float64Var(&f.cpus, "cpus", 0, "use at most this many CPUs (default: all that this process may use)")
+	s.Var(&f.memory, "memory", "auto plans workers for at most this much memory, such as 4GB (default: what is available)")
 	s.StringVar(&f.python, "python", "", "interpreter: a `PATH` or a name (default: the active virtual environment's, else python3)")
 	s.Var(&f.progress, "progress", "how the run is shown: auto|bar|lines|json|none")
+	s.BoolVar(&f.json, "json", false, "the same as --progress json: plan, progress and summary as objects")
 	s.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, and no summary unless something failed")
 	s.BoolVar(&f.dryRun, "dry-run", false, "show what would be run, and run nothing")
 	s.BoolVar(&f.keep, "keep", false, "keep the whole run directory, also when all went well")
@@ -118,7 +128,17 @@ func (f *runFlags) check(s *pflag.FlagSet, task *taskSpec) error {
 	if f.output == "-" {
 		f.output = "" // standard output, as - is standard input
 	}
+	if f.json {
+		if s.Changed("progress") && f.progress.value != "json" {
+			return usagef("--json is --progress json, and --progress %s was given too", f.progress.value)
+		}
+		f.progress.value = "json"
+	}
 	switch {
+	case f.threadsOK && f.noThreads:
+		return usagef("--threads-ok and --no-threads contradict each other; give one of them")
+	case s.Changed("memory") && f.memory < 1:
+		return usagef("--memory: it is 1 byte or more; leave it out for what is available")
 	case s.Changed("cpus") && f.cpus == 0, s.Changed("chunk") && f.chunk == 0, s.Changed("window") && f.window == 0:
 		return usagef("--cpus, --chunk and --window are above 0; leave them out for what poolwise chooses")
 	case f.chunk < 0 || f.chunk > 1<<20:

@@ -90,13 +90,17 @@ func (s *session) installWorker() (string, error) {
 
 func (t *pythonTask) start(ctx context.Context, n int, p plan.Plan) (engine.Worker, error) {
 	s := t.s
+	capacity := 0
+	if s.auto() {
+		capacity = mostSlots // how many there will be is not decided yet
+	}
 	w, err := supervisor.Start(ctx, supervisor.Config{
 		Number:  n,
 		Command: python.Command(t.python.Path, t.shim),
 		Env:     s.childEnv(p),
 		Dir:     s.app.Dir,
 		Load: wire.LoadBody{
-			Task: s.inv.task.Python, Kind: p.Kind.String(), Slots: p.Slots, Init: s.flags.init,
+			Task: s.inv.task.Python, Kind: p.Kind.String(), Slots: p.Slots, Capacity: capacity, Init: s.flags.init,
 		},
 		MaxFrame:    maxFrame(int64(s.flags.maxItem)),
 		Output:      s.logOutput,
@@ -135,7 +139,11 @@ func (t *pythonTask) describe(info *journal.Info) {
 }
 
 func (t *pythonTask) dryRun(w io.Writer, src engine.Source) error {
-	_, err := fmt.Fprintf(w, "task         %s\ninterpreter  %s\nplan         %s\n", t.s.inv.task.Name, t.python.Path, t.s.plan)
+	chosen := t.s.plan.String()
+	if t.s.auto() {
+		chosen = "auto: chosen once the first items have been measured (poolwise plan runs these only)"
+	}
+	_, err := fmt.Fprintf(w, "task         %s\ninterpreter  %s\nplan         %s\n", t.s.inv.task.Name, t.python.Path, chosen)
 	return err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -40,14 +39,8 @@ A flag that tunes a run can also be set by a variable: POOLWISE_PLAN for --plan.
 		Example: runExamples,
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fromEnv(cmd.Flags(), a.Env); err != nil {
-				return err
-			}
-			inv, err := parseInvocation(a.Dir, args, cmd.ArgsLenAtDash(), a.items, a.listed)
+			inv, err := a.readArgs(cmd, &f, args)
 			if err != nil {
-				return err
-			}
-			if err := f.check(cmd.Flags(), &inv.task); err != nil {
 				return err
 			}
 			return a.run(cmd.Context(), &f, inv)
@@ -56,6 +49,18 @@ A flag that tunes a run can also be set by a variable: POOLWISE_PLAN for --plan.
 	f.add(cmd.Flags())
 	completeWords(cmd)
 	return cmd
+}
+
+// readArgs reads what the command line and the environment say of a run.
+func (a *App) readArgs(cmd *cobra.Command, f *runFlags, args []string) (*invocation, error) {
+	if err := fromEnv(cmd.Flags(), a.Env); err != nil {
+		return nil, err
+	}
+	inv, err := parseInvocation(a.Dir, args, cmd.ArgsLenAtDash(), a.items, a.listed)
+	if err != nil {
+		return nil, err
+	}
+	return inv, f.check(cmd.Flags(), &inv.task)
 }
 
 // run carries out one run and returns nil or an *ExitError.
@@ -67,31 +72,38 @@ func (a *App) run(ctx context.Context, f *runFlags, inv *invocation) error {
 	if f.dryRun {
 		return s.dryRun()
 	}
+	defer s.leaveSignals()
+	if err := s.carryOut(); err != nil {
+		return err
+	}
+	return s.finish()
+}
+
+// carryOut opens the run and carries it out, to its end or until it is stopped.
+func (s *session) carryOut() error {
 	if err := s.open(); err != nil {
 		s.discard()
 		return err
 	}
-	// The lanes block in system calls on threads of their own; with fewer
-	// processors than lanes they would wait for each other.
-	runtime.GOMAXPROCS(max(4, s.plan.Processes+2))
+	makeRoom(s.plan)
 	// What is held is bounded and small, so collecting less often costs little
 	// memory; it took a twentieth of the CPU time of a million short items.
 	debug.SetGCPercent(gcPercent)
 	s.takeSignals()
-	defer s.leaveSignals()
 	stop := s.stopOnSignals()
 	s.execute()
 	stop()
-	return s.finish()
+	return nil
 }
 
 // gcPercent lets the heap grow to five times what is in use.
 const gcPercent = 400
 
-// choosePlan takes --plan and refuses what cannot be.
-func choosePlan(f *runFlags, task *taskSpec, workers int) (plan.Plan, error) {
+// givenPlan takes --plan and refuses what cannot be. Where the plan is to be
+// chosen it is the one that a run begins with.
+func givenPlan(f *runFlags, task *taskSpec) (plan.Plan, error) {
 	if f.plan.plan == nil {
-		return plan.Plan{Processes: workers, Slots: 1, Kind: plan.Processes}, nil
+		return plan.Plan{Processes: 1, Slots: 1, Kind: plan.Serial}, nil
 	}
 	p := *f.plan.plan
 	switch {

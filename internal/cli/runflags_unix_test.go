@@ -39,7 +39,12 @@ var flagCases = map[string]flagCase{
 	"keep-empty": {"--keep-empty", "gap.txt -- echo", `3 items`, false},
 	"cr":         {"--cr keep", "task.py:same crlf.txt", `"a\\r"`, false},
 	"max-item":   {"--max-item 1", "-- echo ::: abc", `1 failed`, false},
-	"cpus":       {"--cpus 0.5", "-- echo ::: a", `by --cpus`, false},
+	"cpus":       {"--cpus 0.5", "task.py:busy ::: $(seq 20)", `\(--cpus\)`, false},
+	"memory":     {"--memory 15MB", "task.py:busy ::: $(seq 20)", `\(--memory\)`, false},
+	"threads-ok": {"--threads-ok", "task.py:nap ::: 1 2 3 4 5 6 7 8", `plan +threads:`, false},
+	"no-threads": {"--no-threads", "--threads-ok task.py:same ::: a", `contradict`, false},
+	"no-profile": {"--no-profile", "task.py:busy ::: 1 2 3 4 5 6 7 8", `file \.cache/poolwise/profiles/.*json`, true},
+	"json":       {"--json", "-- echo ::: a", `"type":"summary"`, false},
 	"python":     {"--python nosuchpython", "task.py:same ::: a", `nosuchpython`, false},
 	"progress":   {"--progress json", "-- echo ::: a", `"type":"summary"`, false},
 	"quiet":      {"-q", "-- echo ::: a", `1 item: 1 ok`, true},
@@ -63,6 +68,12 @@ def setup():
     count += 1
 def ready(x):
     return count == 1
+def nap(x):
+    time.sleep(0.05)
+def busy(x):
+    until = time.thread_time() + 0.03
+    while time.thread_time() < until:
+        pass
 def met(x):
     open(x, "w").close()
     for i in range(300):

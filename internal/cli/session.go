@@ -14,7 +14,9 @@ import (
 	"github.com/poolwise/poolwise/internal/guardian"
 	"github.com/poolwise/poolwise/internal/journal"
 	"github.com/poolwise/poolwise/internal/machine"
+	"github.com/poolwise/poolwise/internal/pilot"
 	"github.com/poolwise/poolwise/internal/proc"
+	"github.com/poolwise/poolwise/internal/profile"
 	"github.com/poolwise/poolwise/internal/sink"
 	"github.com/poolwise/poolwise/internal/source"
 	"github.com/poolwise/poolwise/internal/ui"
@@ -49,6 +51,13 @@ type session struct {
 	engine   *engine.Run
 	progress *ui.Progress
 
+	pilot        *pilot.Pilot // nil where the plan was given
+	planOnly     bool         // poolwise plan: stop after the sample
+	prior        *profile.Profile
+	profileKey   profile.Key
+	decisionLock sync.Mutex
+	decisions    []*pilot.Decision
+
 	begun     time.Time
 	mode      ui.Mode
 	meter     machine.Meter
@@ -76,7 +85,7 @@ func (a *App) prepare(ctx context.Context, f *runFlags, inv *invocation) (*sessi
 	if s.mode, err = ui.ParseMode(f.progress.value); err != nil {
 		return nil, usagef("--progress %w", err)
 	}
-	if s.plan, err = choosePlan(f, &inv.task, s.cpus.Workers); err != nil {
+	if s.plan, err = givenPlan(f, &inv.task); err != nil {
 		return nil, err
 	}
 	if err := s.checkDescriptors(); err != nil {
@@ -222,11 +231,17 @@ func (s *session) open() error {
 		Room: func() { s.engine.SinkReady() },
 		Fail: func(err error) { s.engine.Stop(&engine.OutputError{Err: err}) },
 	})
-	s.engine = engine.New(engine.Config{
+	cfg := engine.Config{
 		Plan: s.plan, Chunk: f.chunk, Window: f.window, Source: s.source, Start: s.task.start,
 		Journal: s.journal, Sink: s.sink, KeepInput: f.format.value == "records",
 		Grace: grace, Origin: proc.Now(), Note: s.note,
-	})
+	}
+	if s.auto() {
+		s.pilot = s.newPilot()
+		s.plan = s.pilot.Start()
+		cfg.Plan, cfg.Sample, cfg.Steer, cfg.Observer = s.plan, true, s.pilot.Steer, s.pilot
+	}
+	s.engine = engine.New(cfg)
 	term, _ := s.system.Getenv("TERM")
 	s.progress = ui.New(ui.Options{Mode: s.mode, Out: s.app.Stderr, Term: term, Snapshot: s.snapshot, Quiet: f.quiet})
 	return nil
@@ -239,6 +254,9 @@ var (
 
 // openTarget opens what the results are written to.
 func (s *session) openTarget() (*sink.Target, error) {
+	if s.planOnly {
+		return sink.Stream(io.Discard, "of the sample"), nil // its results stay in the journal
+	}
 	if s.flags.output == "" {
 		return sink.Stream(s.app.Stdout, "to standard output"), nil
 	}

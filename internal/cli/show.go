@@ -132,6 +132,7 @@ func (a *App) showRun(w io.Writer, dir *journal.Dir, info *journal.Info, all boo
 	line("command", "poolwise %s", ui.Escape(strings.Join(info.Command, " ")))
 	line("in", "%s", ui.Escape(info.Dir))
 	line("plan", "%s", info.Plan)
+	showPrediction(line, info)
 	line("started", "%s", info.Started.Local().Format(time.DateTime))
 	if info.Exit != nil {
 		line("exit", "%d", *info.Exit)
@@ -146,6 +147,24 @@ func (a *App) showRun(w io.Writer, dir *journal.Dir, info *journal.Info, all boo
 		line("output", "%s", ui.Escape(info.Output.Path))
 	}
 	return a.showFailures(w, dir, all)
+}
+
+// showPrediction sets what was predicted against what came.
+func showPrediction(line func(name, format string, args ...any), info *journal.Info) {
+	if info.Why != "" {
+		line("because", "%s", ui.Escape(info.Why))
+	}
+	p := info.Prediction
+	if p == nil {
+		return
+	}
+	line("predicted", "%s (%s to %s) for %s items by %s, %s into the run; %s one after another", ui.Duration(time.Duration(p.Time)),
+		ui.Duration(time.Duration(p.Low)), ui.Duration(time.Duration(p.High)), ui.Count(uint64(p.Items)), p.Plan,
+		ui.Duration(time.Duration(p.After)), ui.Duration(time.Duration(p.Serial)))
+	if s := info.Summary; s != nil && info.State == journal.Done && p.Time > 0 {
+		took := time.Duration(max(0, s.Wall-p.After))
+		line("took", "%s, %.2f times what was predicted", ui.Duration(took), float64(took)/float64(p.Time))
+	}
 }
 
 // showFailures lists what the journal, if it is still there, tells of items
