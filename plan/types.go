@@ -31,11 +31,11 @@ type Batch struct {
 type ThreadRule uint8
 
 const (
-	// ThreadsAsk: threads are chosen where they save much.
+	// ThreadsAsk has threads chosen where they save much.
 	ThreadsAsk ThreadRule = iota
-	// ThreadsOK: the user says that the task may run in threads.
+	// ThreadsOK says that the task may run in threads.
 	ThreadsOK
-	// ThreadsNever: the user says that it may not.
+	// ThreadsNever says that it may not.
 	ThreadsNever
 )
 

@@ -43,7 +43,7 @@ var flagCases = map[string]flagCase{
 	"memory":     {"--memory 15MB", "task.py:busy ::: $(seq 20)", `\(--memory\)`, false},
 	"threads-ok": {"--threads-ok", "task.py:nap ::: 1 2 3 4 5 6 7 8", `plan +threads:`, false},
 	"no-threads": {"--no-threads", "--threads-ok task.py:same ::: a", `contradict`, false},
-	"no-profile": {"--no-profile", "task.py:busy ::: 1 2 3 4 5 6 7 8", `file \.cache/poolwise/profiles/.*json`, true},
+	"no-profile": {"--no-profile", "task.py:busy ::: $(seq 20)", `file \.cache/poolwise/profiles/.*json`, true},
 	"json":       {"--json", "-- echo ::: a", `"type":"summary"`, false},
 	"python":     {"--python nosuchpython", "task.py:same ::: a", `nosuchpython`, false},
 	"progress":   {"--progress json", "-- echo ::: a", `"type":"summary"`, false},
