@@ -99,13 +99,18 @@ func (t *Task) Steady() []Item {
 	return steady
 }
 
+// shortest is the wall time from which the CPU time of a process says something
+// of an item: reading that clock takes part of a microsecond.
+const shortest = 100 * time.Microsecond
+
 // Inner returns how many CPUs one item keeps busy while it computes with
 // threads of its own: the process's CPU time over the wall time, summed over the
-// items; 1 where it computes in one thread or that is not known.
+// items; 1 where it computes in one thread or that is not known, as for very
+// short items.
 func (t *Task) Inner() float64 {
 	var wall, process time.Duration
 	for _, it := range t.Steady() {
-		if it.Process >= 0 {
+		if it.Process >= 0 && it.Wall >= shortest {
 			wall += it.Wall
 			process += it.Process
 		}
