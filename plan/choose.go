@@ -16,7 +16,7 @@ const (
 	unaskedShare, unaskedTime = 0.25, time.Second
 	// alike is the share of the time within which fewer slots of the same kind
 	// are preferred.
-	alike = 0.03
+	alike = 0.01
 	// Two plans are raced that are closer than closeShare, where the run is at
 	// least worthRace long, unless one is better by clearly in certain of all draws.
 	closeShare, worthRace = 0.10, 2 * time.Second

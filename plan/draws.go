@@ -35,14 +35,13 @@ type model struct {
 	walls   []float64 // of the steady items, sorted, over their mean
 	centre  params
 	draws   []params
-	tails   map[int]float64  // by slots; see tail.go
-	lows    map[Plan]float64 // see randomness
-	codec   float64          // seconds
-	engine  float64
-	message float64
-	inner   float64
-	// variation is the coefficient of variation of the items' times.
-	variation float64
+	tails   map[int]float64 // by slots; see tail.go
+	// meetings are shares that have been computed; see meeting.
+	meetings map[station]float64
+	codec    float64 // seconds
+	engine   float64
+	message  float64
+	inner    float64
 }
 
 func newModel(t *measure.Task, m Machine, b Batch) *model {
@@ -51,7 +50,7 @@ func newModel(t *measure.Task, m Machine, b Batch) *model {
 	}
 	b.Started = max(1, b.Started)
 	mo := &model{
-		task: t, machine: m, batch: b, tails: map[int]float64{}, lows: map[Plan]float64{},
+		task: t, machine: m, batch: b, tails: map[int]float64{}, meetings: map[station]float64{},
 		codec: t.Codec.Seconds(), engine: t.Engine.Seconds(), message: t.Message.Seconds(), inner: t.Inner(),
 	}
 	mo.sample(t.Steady())
@@ -93,11 +92,6 @@ func (mo *model) sample(items []measure.Item) {
 		mo.walls[i] = r.wall / max(mo.centre.wall, leastWall)
 	}
 	slices.Sort(mo.walls)
-	var sum float64
-	for _, w := range mo.walls {
-		sum += (w - 1) * (w - 1)
-	}
-	mo.variation = math.Sqrt(sum / float64(len(mo.walls)))
 }
 
 // row reads an item. What was not measured counts as computing: it is the

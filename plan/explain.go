@@ -39,7 +39,7 @@ func (mo *model) itemText() string {
 		text += fmt.Sprintf(": %s waiting, %s computing", wait, cpu)
 	}
 	switch held := c.held / max(c.cpu, leastWall); {
-	case mo.inner > 1.3:
+	case mo.inner > innerThreads:
 		text += fmt.Sprintf(" on %.2g CPUs", mo.inner)
 	case mo.task.Held.N == 0 || mo.task.Command || waits > 0.97:
 	case held < 0.05:
@@ -96,7 +96,7 @@ func (c *Choice) serialReason(mo *model) string {
 	if start := mo.task.Startup.Total(); !mo.task.Command && start > scale(c.Serial.Time, 0.2) {
 		return fmt.Sprintf("another worker is ready after %s, and what is left takes %s", timeText(start), timeText(c.Serial.Time))
 	}
-	if mo.inner > 1.3 {
+	if mo.inner > innerThreads {
 		return "an item already keeps the CPUs busy"
 	}
 	return fmt.Sprintf("no other plan saves %d%% and %s", int(100*heavierShare), timeText(heavierTime))

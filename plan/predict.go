@@ -89,7 +89,6 @@ func (mo *model) memory(p Plan) int64 {
 type course struct {
 	startup, work, tail float64
 	rate                float64 // items a second with all workers up
-	stretch             float64 // of an item's time beside the others
 	bound               string
 }
 
@@ -117,12 +116,12 @@ func (mo *model) course(p Plan, d params) course {
 			c.startup = least - c.work
 		}
 	}
-	slots := float64(p.Total())
-	c.stretch = max(1, min(slots, max(n, 1))/c.rate/max(d.wall, leastWall))
-	c.tail = mo.tail(p.Total()) * d.wall * c.stretch
+	// What stretches an item, others beside it, has gone when it is among the
+	// last.
+	c.tail = mo.tail(p.Total()) * mo.wallIn(p, d)
 	if d.wall < slowItem {
 		// The last items go out in chunks that shrink with what is left.
-		c.tail = min(c.tail, chunkWork*c.stretch)
+		c.tail = min(c.tail, chunkWork)
 	}
 	return c
 }
@@ -146,7 +145,6 @@ func (mo *model) demand(d params) float64 { return d.process + mo.codec + mo.eng
 // al., Quantitative System Performance (1984), chapters 5 and 6.
 func (mo *model) rate(p Plan, d params) (perSecond float64, bound string) {
 	processes, slots := float64(p.Processes), float64(p.Slots)
-	k := mo.machine.CPUs
 	item := mo.wallIn(p, d) + mo.codec + mo.message/mo.chunk(d)
 	held := mo.heldIn(p, d)
 	if held > 0 && d.wall > d.cpu {
@@ -155,29 +153,32 @@ func (mo *model) rate(p Plan, d params) (perSecond float64, bound string) {
 		busy := min(1, (slots-1)*held/item)
 		item += min(switchInterval, held) * busy
 	}
-	most := processes * slots / item
+	perSecond, bound = processes*slots/item, boundSlots
 	if two := mo.task.TwoSlots; two > 0 && p.Kind == Threads && p.Slots > 1 {
 		// As it was measured; beyond two, as contention that grows (Amdahl).
 		serial := min(max(2/two-1, 0), 1)
-		most = processes * slots / (1 + serial*(slots-1)) / item
+		perSecond = processes * slots / (1 + serial*(slots-1)) / item
 		held = 0
 	}
-	perSecond, bound = most, boundSlots
 	least := func(rate float64, name string) {
 		if rate < perSecond {
 			perSecond, bound = rate, name
 		}
 	}
 	if held > 0 {
-		least(processes/(held+mo.codec), boundGIL)
+		held += mo.codec
+		least(processes/held*mo.meeting(p.Slots, held, item-held, 1, d.mix), boundGIL)
 	}
 	if cpu := mo.demand(d); cpu > 0 {
-		least(k/cpu, boundCPU)
+		// The threads of an item are customers of their own.
+		k, threads := mo.machine.CPUs, mo.innerIn(p)
+		each := cpu / threads
+		least(k/cpu*mo.meeting(int(float64(p.Total())*threads+0.5), each, item-each, k, d.mix), boundCPU)
 	}
 	if mo.engine > 0 {
-		least(min(processes, k)/mo.engine, boundFeed)
+		least(min(processes, mo.machine.CPUs)/mo.engine, boundFeed)
 	}
-	return perSecond * mo.randomness(p, d), bound
+	return perSecond, bound
 }
 
 // chunk is how many items a message has.
@@ -191,12 +192,24 @@ func (mo *model) chunk(d params) float64 {
 // wallIn is the time of an item in a worker of the plan: an item that keeps
 // several CPUs busy gets fewer where there are more processes.
 func (mo *model) wallIn(p Plan, d params) float64 {
-	if mo.inner <= 1.3 {
+	if mo.inner <= innerThreads {
 		return d.wall
 	}
-	each := max(1, math.Floor(mo.machine.CPUs)/float64(p.Processes))
 	computing := min(d.wall, d.process/mo.inner)
-	return d.wall - computing + d.process/min(mo.inner, each)
+	return d.wall - computing + d.process/mo.innerIn(p)
+}
+
+// innerThreads is the number of CPUs that an item keeps busy from which it is
+// taken to have threads of its own.
+const innerThreads = 1.3
+
+// innerIn is how many CPUs an item keeps busy in a worker of the plan: poolwise
+// tells libraries how many threads they may have.
+func (mo *model) innerIn(p Plan) float64 {
+	if mo.inner <= innerThreads {
+		return 1
+	}
+	return min(mo.inner, max(1, math.Floor(mo.machine.CPUs)/float64(p.Processes)))
 }
 
 // heldIn is how long an item keeps the others of its process from running.
@@ -212,32 +225,39 @@ func (mo *model) heldIn(p Plan, d params) float64 {
 	return 0
 }
 
-// randomness is by how much items that meet by chance at the station that binds
-// are slower than ones in step. Items go towards it the more their times differ.
-func (mo *model) randomness(p Plan, d params) float64 {
-	low, known := mo.lows[p]
+// meeting is the share of a station's own rate that remains where items meet at
+// it by chance. mix, 0 to 1, varies it around what holds for times that are
+// exponential. demand and think are in seconds.
+func (mo *model) meeting(n int, demand, think, servers, mix float64) float64 {
+	// The ratio hardly changes from draw to draw: it is computed for steps of it.
+	key := station{n, int(math.Round(meetingSteps * math.Log(max(think, leastWall)/demand))), servers}
+	share, known := mo.meetings[key]
 	if !known {
-		c := mo.centre
-		item, held := mo.wallIn(p, c)+mo.codec, mo.heldIn(p, c)
-		low = 1
-		if held > 0 {
-			low = repairmen(p.Slots, held+mo.codec, item-held-mo.codec, 1)
-		}
-		if cpu := mo.demand(c); cpu > 0 {
-			low = min(low, repairmen(p.Total(), cpu, item-cpu, mo.machine.CPUs))
-		}
-		mo.lows[p] = low
+		share = repairmen(n, 1, math.Exp(float64(key.ratio)/meetingSteps), servers)
+		mo.meetings[key] = share
 	}
-	return math.Pow(low, d.mix*min(1, 0.3+0.7*mo.variation))
+	// Items in step would have this.
+	bound := min(1, float64(n)/(demand+max(think, 0))*demand/servers)
+	return bound * math.Pow(min(1, share/bound), 0.7+0.6*mix)
 }
 
-// repairmen returns the rate of n customers that think, each for a random time,
-// and are then served by one of so many servers, over the rate that customers
-// in step would have: the machine repairman model, M/M/c//n, in Kleinrock,
-// Queueing Systems (1975), section 3.8. demand and think are in seconds.
+// meetingSteps is how finely the ratio of think time and demand is told apart:
+// to one part in so many.
+const meetingSteps = 50
+
+type station struct {
+	n       int
+	ratio   int // of think time and demand; see meetingSteps
+	servers float64
+}
+
+// repairmen returns the share of their time in which servers are busy that n
+// customers have, who think for a random time and are then served: the machine
+// repairman model, M/M/c//n, in Kleinrock, Queueing Systems (1975), section 3.8.
 func repairmen(n int, demand, think, servers float64) float64 {
-	if n > mostRepaired || demand <= 0 || think < 1e-3*demand {
-		return 1 // far beyond the knee, and where nobody thinks, the bound is reached
+	if n > mostRepaired || think < 1e-3*demand {
+		// Far beyond the knee, or nobody thinks: all are busy, if there are enough.
+		return min(1, float64(n)/servers*demand/(demand+think))
 	}
 	// Of j customers at the servers, by the balance of its neighbours.
 	weight, sum, busy := 1.0, 1.0, 0.0
@@ -247,8 +267,7 @@ func repairmen(n int, demand, think, servers float64) float64 {
 		sum += weight
 		busy += weight * serving
 	}
-	rate := busy / sum / demand
-	return min(1, rate/min(float64(n)/(demand+think), servers/demand))
+	return busy / sum / servers
 }
 
 // mostRepaired bounds the customers that are looked at.

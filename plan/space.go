@@ -16,8 +16,6 @@ const (
 	leastStart, mostStart = 4, 32
 	// perCPU is the most processes for each CPU.
 	perCPU = 4
-	// mostInner bounds the threads of one process where items compute.
-	mostInner = 32
 )
 
 // cpus is how many processes can compute at a time.
@@ -47,14 +45,15 @@ func (mo *model) mostProcesses() int {
 	return most
 }
 
-// climbStart is how many slots waiting work begins with: as many as keep the
-// CPUs busy (Goetz, Java Concurrency in Practice, 8.2), within bounds.
+// balance is how many items at a time keep the CPUs busy (Goetz, Java
+// Concurrency in Practice, 8.2).
+func (mo *model) balance() float64 {
+	return mo.machine.CPUs * mo.centre.wall / max(mo.centre.cpu, leastWall)
+}
+
+// climbStart is how many slots waiting work begins with.
 func (mo *model) climbStart() int {
-	busy := float64(mostStart)
-	if mo.centre.cpu > 0 {
-		busy = mo.machine.CPUs * mo.centre.wall / mo.centre.cpu
-	}
-	start := int(min(max(busy, leastStart), mostStart))
+	start := int(min(max(mo.balance(), leastStart), mostStart))
 	return max(1, min(start, mo.batch.Items))
 }
 
@@ -151,38 +150,41 @@ func (mo *model) memoryReason(fit int) string {
 
 // slotPlans returns the plans with several slots in a process.
 func (mo *model) slotPlans(kind Kind, r Rules) (plans []Plan) {
-	most := mostInner
-	if mo.waiting() >= waitsMuch {
-		// How many pay is found by a climb, which begins here.
-		most = mo.climbStart()
-	}
-	most = max(1, min(most, mo.batch.Items))
-	if r.MaxSlots > 0 {
-		most = min(most, r.MaxSlots)
-	}
-	processes := []int{1}
-	if mo.waiting() >= waitsSome {
-		for n := 2; n <= mo.cpus(); n *= 2 {
-			processes = append(processes, n)
-		}
-		processes = append(processes, mo.cpus())
-	}
-	for _, p := range processes {
-		if p > mo.mostProcesses() {
-			continue
+	for _, p := range mo.slotProcesses(kind) {
+		// Twice what keeps the CPUs busy: more would only wait for them. Where
+		// hardly anything computes, how many pay is found by a climb.
+		most := min(mostStart, int(min(2*mo.balance(), 1e6)/float64(p))+1, max(1, (mo.batch.Items+p-1)/p))
+		if r.MaxSlots > 0 {
+			most = min(most, r.MaxSlots)
 		}
 		for slots := 2; ; slots *= 2 {
-			slots = min(slots, (most+p-1)/p)
+			slots = min(slots, most)
 			candidate := Plan{Processes: p, Slots: slots, Kind: kind}
 			if slots > 1 && mo.fits(candidate) && !slices.Contains(plans, candidate) {
 				plans = append(plans, candidate)
 			}
-			if slots >= (most+p-1)/p {
+			if slots >= most {
 				break
 			}
 		}
 	}
 	return plans
+}
+
+// slotProcesses returns how many processes with several slots each are weighed:
+// more than one only where one is bound by its interpreter, and not by the
+// slots that it is given.
+func (mo *model) slotProcesses(kind Kind) []int {
+	counts := []int{1}
+	one := Plan{Processes: 1, Slots: mostStart, Kind: kind}
+	if _, bound := mo.rate(one, mo.centre); bound != boundGIL || mo.waiting() < waitsSome {
+		return counts
+	}
+	most := min(mo.cpus(), mo.mostProcesses())
+	for n := 2; n < most; n *= 2 {
+		counts = append(counts, n)
+	}
+	return append(counts, most)
 }
 
 func (mo *model) fits(p Plan) bool {

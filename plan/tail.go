@@ -81,8 +81,9 @@ func (mo *model) schedule(p Plan) []float64 {
 		d := mo.draws[i]
 		together := min(p.Total(), mo.batch.Items)
 		c := mo.course(p, d)
-		each := float64(max(together, 1)) / max(c.rate, 1e-12) // of an item beside the others
-		each = max(each, mo.wallIn(p, d)+mo.codec+mo.message)
+		alone := mo.wallIn(p, d)
+		// What others beside it make it wait; it does not grow with the item.
+		beside := max(float64(together)/c.rate-alone, mo.codec+mo.message)
 		slots := make(slotQueue, 0, p.Total())
 		for s := range p.Total() {
 			at := 0.0
@@ -94,7 +95,7 @@ func (mo *model) schedule(p Plan) []float64 {
 		heap.Init(&slots)
 		end := 0.0
 		for range mo.batch.Items {
-			slots[0] += each * mo.walls[random.IntN(len(mo.walls))]
+			slots[0] += alone*mo.walls[random.IntN(len(mo.walls))] + beside
 			end = max(end, slots[0])
 			heap.Fix(&slots, 0)
 		}
