@@ -160,23 +160,27 @@ func (mo *model) rate(p Plan, d params) (perSecond float64, bound string) {
 		perSecond = processes * slots / (1 + serial*(slots-1)) / item
 		held = 0
 	}
-	least := func(rate float64, name string) {
-		if rate < perSecond {
-			perSecond, bound = rate, name
+	lowest := perSecond
+	// What binds is the station that could do the least; that items meet there
+	// makes it less still.
+	least := func(could, share float64, name string) {
+		if could < lowest {
+			lowest, bound = could, name
 		}
+		perSecond = min(perSecond, could*share)
 	}
 	if held > 0 {
 		held += mo.codec
-		least(processes/held*mo.meeting(p.Slots, held, item-held, 1, d.mix), boundGIL)
+		least(processes/held, mo.meeting(p.Slots, held, item-held, 1, d.mix), boundGIL)
 	}
 	if cpu := mo.demand(d); cpu > 0 {
 		// The threads of an item are customers of their own.
 		k, threads := mo.machine.CPUs, mo.innerIn(p)
 		each := cpu / threads
-		least(k/cpu*mo.meeting(int(float64(p.Total())*threads+0.5), each, item-each, k, d.mix), boundCPU)
+		least(k/cpu, mo.meeting(int(float64(p.Total())*threads+0.5), each, item-each, k, d.mix), boundCPU)
 	}
 	if mo.engine > 0 {
-		least(min(processes, mo.machine.CPUs)/mo.engine, boundFeed)
+		least(min(processes, mo.machine.CPUs)/mo.engine, 1, boundFeed)
 	}
 	return perSecond, bound
 }

@@ -412,7 +412,7 @@ func TestSimulatedRegret(t *testing.T) {
 				covered++
 			}
 		}
-		if i < 12 {
+		if i < 5 {
 			t.Logf("%.2f: %s took %.2f s (predicted %.2f), %s takes %.2f s; %s", v.took/v.best, v.chosen, v.took,
 				v.predicted.Time.Seconds(), v.bestPlan, v.best, v.name)
 		}
