@@ -59,7 +59,6 @@ type runner struct {
 	left    float64 // of parts[0]
 	turn    float64 // left until it offers the GIL
 	wakes   float64 // when its waiting ends
-	queued  bool    // for the GIL
 	at      int     // in the heap of those that wait
 }
 
