@@ -42,6 +42,8 @@ type model struct {
 	engine   float64
 	message  float64
 	inner    float64
+	// computing is the part of the items' time in which they compute.
+	computing float64
 }
 
 func newModel(t *measure.Task, m Machine, b Batch) *model {
@@ -72,7 +74,9 @@ func (mo *model) sample(items []measure.Item) {
 		rows = []params{{wall: leastWall}}
 	}
 	random := rand.New(rand.NewPCG(1, uint64(len(rows))))
-	mo.centre = mo.finish(meanRow(rows, nil), mo.task.Held.Value, 0.5, 1)
+	mean := meanRow(rows, nil)
+	mo.computing = mean.cpu / max(mean.wall, leastWall)
+	mo.centre = mo.finish(mean, mo.task.Held.Value, 0.5, 1)
 	mo.draws = make([]params, numDraws)
 	pick := make([]int, len(rows))
 	spread := newness / math.Sqrt(float64(len(items)+1))
@@ -143,9 +147,18 @@ func (mo *model) finish(p params, held, mix, scale float64) params {
 	case mo.task.Command, mo.task.FreeThreaded:
 	case mo.task.Held.N == 0:
 		p.held = p.cpu // not measured: all that it computes, to be careful
+	case mo.holdsIdle():
+		p.held = held * p.wall
 	default:
-		// What holds the GIL computes, save that a probe is late now and then.
-		p.held = min(held*p.wall, p.cpu+0.1*p.wall)
+		// What holds the GIL computes; the rest is a probe that was late.
+		p.held = min(held*p.wall, p.cpu)
 	}
 	return p
+}
+
+// holdsIdle reports whether items hold the GIL while they wait: what was seen
+// is clearly more than they compute.
+func (mo *model) holdsIdle() bool {
+	held := mo.task.Held
+	return held.Value-3*held.SE() > mo.computing+0.1
 }

@@ -74,6 +74,8 @@ func (c *Choice) reason(mo *model) string {
 		return "waiting is done side by side in one process; the threads share the module's state (--no-threads excludes them)"
 	case best.Kind == Threads:
 		return "they share the module's state (--no-threads excludes them)"
+	case mo.noThreads(Rules{}) != "" && mo.waiting() >= waitsMuch && !mo.task.Async && !mo.task.Command:
+		return "not in threads: " + mo.noThreads(Rules{})
 	case c.Forgone != nil:
 		return fmt.Sprintf("--threads-ok would allow %s, which saves %s", c.Forgone.Plan, timeText(c.Best.Time-c.Forgone.Time))
 	}

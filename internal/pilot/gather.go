@@ -33,6 +33,9 @@ type gauges struct {
 	sampling    bool
 	sampleSince int64
 	before      wire.MeasuredBody // what was counted before the sample
+	// How long lane 0's worker had waited for a CPU at a time: its start has
+	// waited too, and is no part of the items.
+	queuedBefore, queueSince int64
 	items       []measure.Item    // of lane 0 while sampling
 	messages    []time.Duration
 	plain       plainTime
@@ -79,7 +82,7 @@ func (g *gauges) Up(lane int, w engine.Worker) {
 	defer g.mu.Unlock()
 	g.workers[lane] = w
 	if lane == 0 {
-		g.upSince, g.fresh = proc.Now(), true
+		g.upSince, g.fresh, g.queueSince = proc.Now(), true, 0
 		if g.sampleSince == 0 {
 			g.sampleSince = g.upSince
 		}
@@ -132,6 +135,11 @@ func (g *gauges) take(a *engine.Answer) {
 		} else if a.Handed <= first.Start { // all of the chunk is here
 			g.plain.items += len(a.Results)
 			g.plain.time += took
+		}
+	}
+	if g.queueSince == 0 {
+		if m, told := g.counters(); told && m.QueueNS > 0 {
+			g.queuedBefore, g.queueSince = m.QueueNS, a.Now
 		}
 	}
 	for i := range a.Results {

@@ -46,8 +46,8 @@ func (p *Pilot) task() measure.Task {
 		if m.Items > 0 {
 			t.Codec = time.Duration((m.DecodeNS + m.EncodeNS) / m.Items)
 		}
-		if up := time.Duration(p.lastTold - p.upSince); up > 0 {
-			t.Queued = min(1, time.Duration(m.QueueNS).Seconds()/up.Seconds())
+		if span := p.lastTold - p.queueSince; p.queueSince > 0 && span > 0 {
+			t.Queued = min(1, max(0, float64(m.QueueNS-p.queuedBefore)/float64(span)))
 		}
 		t.ItemMemory = max(0, m.PeakRSS-p.base)
 		t.Warnings = m.Warnings
