@@ -159,6 +159,9 @@ func (p *Pilot) choose(cause Cause, note string) *Decision {
 func (p *Pilot) follow(d *Decision) {
 	p.chosen = d
 	c := engine.Course{Plan: d.Plan, Renew: p.course.Renew}
+	if wall, _ := nature(&d.Task); d.Plan.Kind == plan.Threads && wall >= watchedItem {
+		c.Measure = true // a worker that measures notices what threads must not do
+	}
 	// A library asks when it is loaded how many threads it may use, and the
 	// workers that are up were told a number that was for fewer of them.
 	if d.Task.Inner() > innerThreads && d.Plan.Processes != p.course.Plan.Processes {
@@ -166,6 +169,10 @@ func (p *Pilot) follow(d *Decision) {
 	}
 	p.steer(c)
 }
+
+// watchedItem is the time of an item from which it bears being measured, some
+// microseconds, all the time.
+const watchedItem = 2 * time.Millisecond
 
 // innerThreads is the number of CPUs that an item uses from which it is taken
 // to have threads of its own.

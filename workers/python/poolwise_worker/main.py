@@ -94,6 +94,8 @@ class Worker:
 def move(fd):
     """Move a descriptor to a high number, not inherited by child processes."""
     for target in (HIGH_FD + fd, 200 + fd):
+        while _is_open(target):  # by an earlier move of a descriptor of this number
+            target += 1
         try:
             os.dup2(fd, target, inheritable=False)
         except OSError:  # above the limit of open files
@@ -102,6 +104,14 @@ def move(fd):
         return target
     os.set_inheritable(fd, False)
     return fd
+
+
+def _is_open(fd):
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
 
 
 def _hello(channel):

@@ -37,9 +37,10 @@ def chunk(texts, first=0, indexes=None, attempts=None):
 class Answer:
     """One result as poolwise reads it."""
 
-    def __init__(self, index, attempt, ok, start, end, text):
+    def __init__(self, index, attempt, ok, start, cpu, process, end, text):
         self.index, self.attempt, self.ok, self.text = index, attempt, ok, text
         self.start, self.end = start, end
+        self.cpu, self.process = cpu, process  # None without the columns of costs
 
     @property
     def value(self):
@@ -73,11 +74,13 @@ def answers(body):
     attempts = column(2, "I", [1] * n)
     statuses = column(4, "B", [0] * n)
     starts = column(8, "Q", None)
+    cpu = column(16, "q", [None] * n)
+    process = column(16, "q", [None] * n)
     ends = column(0, "Q", None)
     starts = starts or (start,) + ends[:-1]
     lines = bytes(body[at:]).split(b"\n")
     assert len(lines) == n, (n, lines)
-    return [Answer(*row) for row in zip(indexes, attempts, [s == 0 for s in statuses], starts, ends, lines)]
+    return [Answer(*row) for row in zip(indexes, attempts, [s == 0 for s in statuses], starts, cpu, process, ends, lines)]
 
 
 class Process:
@@ -88,6 +91,7 @@ class Process:
         self.sock.settimeout(PATIENCE)
         self.printed = tempfile.TemporaryFile()
         self.frames, self.outputs, self.answers = [], [], []
+        self.measured = None  # the last frame of counters
         self._in = b""
         with tempfile.TemporaryFile() as page:
             page.truncate(8 * (8 + max(2 * max(load["slots"], load.get("capacity", 0)), 2 + STRIP)))
@@ -136,6 +140,8 @@ class Process:
         kind, body = frame
         if kind == ch.RESULT:
             self.answers += answers(body)
+        elif kind == ch.MEASURED:
+            self.measured = json.loads(bytes(body))
         elif kind == ch.OUTPUT:
             attempt, key = struct.unpack_from("<IQ", body, 4)
             self.outputs.append((body[0], key - 1, attempt, body[16:]))
