@@ -71,7 +71,8 @@ func (s *session) finish() error {
 		if err := s.tellPlan(); err != nil {
 			return err
 		}
-	} else {
+	}
+	if !s.planOnly || exit != ExitOK {
 		s.tell(outcome, exit, delivered)
 	}
 	if exit == ExitOK {
