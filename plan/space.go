@@ -14,6 +14,9 @@ const (
 	waitsMuch, waitsSome = 0.5, 0.2
 	// leastStart and mostStart bound the slots that a climb begins with.
 	leastStart, mostStart = 4, 32
+	// waitsAll is the part of the time from which nothing is known of what binds
+	// before it is tried.
+	waitsAll = 0.97
 	// perCPU is the most processes for each CPU.
 	perCPU = 4
 )
@@ -177,7 +180,7 @@ func (mo *model) slotPlans(kind Kind, r Rules) (plans []Plan) {
 func (mo *model) slotProcesses(kind Kind) []int {
 	counts := []int{1}
 	one := Plan{Processes: 1, Slots: mostStart, Kind: kind}
-	if _, bound := mo.rate(one, mo.centre); bound != boundGIL || mo.waiting() < waitsSome {
+	if _, bound := mo.rate(one, mo.centre); bound != boundGIL || mo.waiting() < waitsSome || mo.waiting() > waitsAll {
 		return counts
 	}
 	most := min(mo.cpus(), mo.mostProcesses())

@@ -5,6 +5,10 @@
 // The rule is that of a BBR start (Cardwell et al., ACM Queue 2016): double
 // while that gains a quarter. What is settled on is the fewest slots that are
 // within 3% of the best rate.
+//
+// While items take no longer than they took alone, the rate is the number of
+// slots over their time (Little's law) and need not be measured: one round of
+// such items is enough to double again.
 package climb
 
 import "time"
@@ -19,6 +23,8 @@ const (
 	near = 0.97
 	// A window has that many completions a slot, and that many at least.
 	rounds, leastItems = 2, 16
+	// unhurried is the factor up to which items take no longer than alone.
+	unhurried = 1.1
 )
 
 // A Step is a number of slots that was tried, and the items that ended in a
@@ -31,6 +37,7 @@ type Step struct {
 // A Climb is one search. It is for one goroutine at a time.
 type Climb struct {
 	slots, most int
+	alone       time.Duration // that an item takes with nothing beside it; 0: unknown
 	tried       []Step
 	again       bool // the window at hand confirms the one before
 	done        bool
@@ -40,13 +47,17 @@ type Climb struct {
 	ended  int           // completions in it
 	opened bool
 	last   time.Duration // when something ended last
+
+	round int           // completions since the slots were changed
+	walls time.Duration // and how long they took together
 }
 
 // New returns a climb that begins with start slots and never tries more than
-// most.
-func New(start, most int) *Climb {
+// most. alone is the mean time of an item with nothing beside it; 0 if that is
+// not known.
+func New(start, most int, alone time.Duration) *Climb {
 	start = max(1, start)
-	c := &Climb{slots: start, most: max(start, most)}
+	c := &Climb{slots: start, most: max(start, most), alone: alone}
 	if c.slots == c.most {
 		c.done = true // there is nothing to find
 	}
@@ -74,12 +85,19 @@ func (c *Climb) Best() (slots int, rate float64) {
 	return c.slots, 0
 }
 
-// Add counts n items that have ended by now, a reading of any monotonic clock.
-// typical is how long an item takes: a window is no shorter. It reports whether
-// Slots has changed.
-func (c *Climb) Add(n int, now, typical time.Duration) (changed bool) {
+// Add counts n items that have ended by now, a reading of any monotonic clock,
+// and took walls together. typical is how long an item takes: a window is no
+// shorter. It reports whether Slots has changed.
+func (c *Climb) Add(n int, now, walls, typical time.Duration) (changed bool) {
 	if c.done || n <= 0 {
 		return false
+	}
+	c.round += n
+	c.walls += walls
+	if mean := c.walls / time.Duration(c.round); c.round >= max(c.slots, leastItems) && c.slots < c.most &&
+		c.alone > 0 && mean > 0 && float64(mean) <= unhurried*float64(c.alone) {
+		c.tried = append(c.tried, Step{c.slots, float64(c.slots) / mean.Seconds()})
+		return c.move(min(2*c.slots, c.most))
 	}
 	if c.skip > 0 {
 		c.skip -= n
@@ -102,7 +120,7 @@ func (c *Climb) Add(n int, now, typical time.Duration) (changed bool) {
 
 // judge decides what the rate of a window means.
 func (c *Climb) judge(rate float64) (changed bool) {
-	if c.again {
+	if c.again && len(c.tried) > 0 {
 		last := &c.tried[len(c.tried)-1]
 		last.Rate = (last.Rate + rate) / 2
 		rate = last.Rate
@@ -126,6 +144,7 @@ func (c *Climb) judge(rate float64) (changed bool) {
 func (c *Climb) move(slots int) (changed bool) {
 	// What is in hand now was begun beside fewer others.
 	c.skip, c.opened, c.again = c.slots, false, false
+	c.round, c.walls = 0, 0
 	changed = slots != c.slots
 	c.slots = slots
 	return changed

@@ -34,10 +34,27 @@ func (t *times) Pop() any {
 	return x
 }
 
+// A request of ours, which ends when it is answered.
+type request struct{ start, end time.Duration }
+
+type requests []request
+
+func (r requests) Len() int           { return len(r) }
+func (r requests) Less(i, j int) bool { return r[i].end < r[j].end }
+func (r requests) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
+func (r *requests) Push(x any)        { *r = append(*r, x.(request)) }
+func (r *requests) Pop() any {
+	last := len(*r) - 1
+	x := (*r)[last]
+	*r = (*r)[:last]
+	return x
+}
+
 // serve runs items until the climb is done, or there are no more. It returns
 // how many were run.
 func (s *server) serve(t interface{ Fatalf(string, ...any) }, c *climb.Climb, items, most int) (ran int) {
-	var free, running times // when a place at the server is free; when a request of ours ends
+	var free times // when a place at the server is free
+	var running requests
 	for range s.limit {
 		heap.Push(&free, time.Duration(0))
 	}
@@ -50,19 +67,21 @@ func (s *server) serve(t interface{ Fatalf(string, ...any) }, c *climb.Climb, it
 			begin := max(now, heap.Pop(&free).(time.Duration))
 			took := time.Duration(float64(s.latency) * (1 + s.noise*(2*s.random.Float64()-1)))
 			heap.Push(&free, begin+took)
-			heap.Push(&running, begin+took)
+			heap.Push(&running, request{now, begin + took})
 		}
 		if running.Len() == 0 {
 			break
 		}
-		now = heap.Pop(&running).(time.Duration)
-		n := 1
-		for running.Len() > 0 && running[0] == now {
-			heap.Pop(&running)
+		r := heap.Pop(&running).(request)
+		now = r.end
+		n, walls := 1, r.end-r.start
+		for running.Len() > 0 && running[0].end == now {
+			r := heap.Pop(&running).(request)
+			walls += r.end - r.start
 			n++
 		}
 		ran += n
-		c.Add(n, now, s.latency)
+		c.Add(n, now, walls, s.latency)
 	}
 	return ran
 }
@@ -79,7 +98,8 @@ func TestFindsTheLimitOfAServer(t *testing.T) {
 		}
 		start, most := rapid.IntRange(1, 32).Draw(t, "start"), rapid.IntRange(1, 1024).Draw(t, "most")
 		most = max(most, start)
-		c := climb.New(start, most)
+		alone := rapid.SampledFrom([]time.Duration{0, s.latency}).Draw(t, "alone")
+		c := climb.New(start, most, alone)
 		s.serve(t, c, 1<<20, most)
 		if !c.Done() {
 			t.Fatal("it has found no end")
@@ -101,7 +121,7 @@ func TestFindsTheLimitOfAServer(t *testing.T) {
 // A climb costs few items: all that it needs ends within a few rounds.
 func TestCostsFewItems(t *testing.T) {
 	s := &server{limit: 64, latency: 100 * time.Millisecond, random: rand.New(rand.NewPCG(1, 2))}
-	c := climb.New(16, 1024)
+	c := climb.New(16, 1024, 0)
 	ran := s.serve(t, c, 1<<20, 1024)
 	if c.Slots() != 64 {
 		t.Errorf("settled on %d, want 64; tried %v", c.Slots(), c.Tried())
@@ -111,14 +131,23 @@ func TestCostsFewItems(t *testing.T) {
 	}
 }
 
+// Where items take no longer than alone, each doubling takes one round.
+func TestDoublesWithoutWaiting(t *testing.T) {
+	s := &server{limit: 10_000, latency: 100 * time.Millisecond, random: rand.New(rand.NewPCG(1, 2))}
+	c := climb.New(32, 512, s.latency)
+	if ran := s.serve(t, c, 32+64+128+256, 512); ran != 32+64+128+256 || c.Slots() != 512 {
+		t.Errorf("after %d items there are %d slots; tried %v", ran, c.Slots(), c.Tried())
+	}
+}
+
 func TestNothingToFind(t *testing.T) {
-	for _, c := range []*climb.Climb{climb.New(8, 8), climb.New(8, 2), climb.New(0, 0)} {
+	for _, c := range []*climb.Climb{climb.New(8, 8, 0), climb.New(8, 2, 0), climb.New(0, 0, 0)} {
 		if !c.Done() || c.Slots() < 1 {
 			t.Errorf("%d slots, done: %v; there is only one number to choose", c.Slots(), c.Done())
 		}
 	}
-	c := climb.New(4, 64)
-	if c.Add(0, time.Second, time.Second) || c.Done() {
+	c := climb.New(4, 64, 0)
+	if c.Add(0, time.Second, time.Second, time.Second) || c.Done() {
 		t.Error("nothing ended, and something has changed")
 	}
 	if slots, rate := c.Best(); slots != 4 || rate != 0 {
@@ -128,7 +157,7 @@ func TestNothingToFind(t *testing.T) {
 
 // A server that gets slower under load is not driven on.
 func TestStopsWhereMoreIsWorse(t *testing.T) {
-	c := climb.New(4, 1024)
+	c := climb.New(4, 1024, 0)
 	now := time.Duration(0)
 	for range 10_000 {
 		if c.Done() {
@@ -141,7 +170,7 @@ func TestStopsWhereMoreIsWorse(t *testing.T) {
 			rate *= 16 / float64(slots)
 		}
 		now += time.Duration(float64(time.Second) / rate)
-		c.Add(1, now, 10*time.Millisecond)
+		c.Add(1, now, 10*time.Millisecond, 10*time.Millisecond)
 	}
 	if !c.Done() || c.Slots() != 16 {
 		t.Errorf("settled: %v, on %d slots, want 16; tried %v", c.Done(), c.Slots(), c.Tried())

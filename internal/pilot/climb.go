@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/poolwise/poolwise/internal/climb"
+	"github.com/poolwise/poolwise/measure"
 	"github.com/poolwise/poolwise/plan"
 )
 
@@ -19,17 +20,18 @@ type ascent struct {
 // newest is the weight of the latest answer in the time that is typical.
 const newest = 0.1
 
-// add counts n items that took wall each. It reports whether there is something
-// to be done.
+// add counts n items that took wall together. It reports whether there is
+// something to be done.
 func (a *ascent) add(n int, now, wall time.Duration) bool {
+	each := wall.Seconds() / float64(n)
 	if a.typical == 0 {
-		a.typical = wall.Seconds()
+		a.typical = each
 	}
-	a.typical += newest * (wall.Seconds() - a.typical)
+	a.typical += newest * (each - a.typical)
 	if a.over {
 		return false
 	}
-	changed := a.Add(n, now, time.Duration(a.typical*float64(time.Second)))
+	changed := a.Add(n, now, wall, time.Duration(a.typical*float64(time.Second)))
 	a.over = a.Done()
 	return changed || a.over
 }
@@ -51,7 +53,7 @@ func (p *Pilot) climb(d *Decision) {
 	}
 	most := max(start, p.most(d))
 	p.mu.Lock()
-	p.ascent = &ascent{Climb: climb.New(min(start, most), most)}
+	p.ascent = &ascent{Climb: climb.New(min(start, most), most, meanWall(&d.Task))}
 	p.mu.Unlock()
 	p.quiet.Store(true)
 	for over := false; !over; {
@@ -67,6 +69,16 @@ func (p *Pilot) climb(d *Decision) {
 		}
 	}
 	p.arrive(d)
+}
+
+// meanWall returns the mean wall time of the items of a sample.
+func meanWall(t *measure.Task) time.Duration {
+	items := t.Steady()
+	var sum time.Duration
+	for _, it := range items {
+		sum += it.Wall
+	}
+	return sum / time.Duration(max(len(items), 1))
 }
 
 // arrive tells where a climb has ended.

@@ -36,19 +36,19 @@ type gauges struct {
 	// How long lane 0's worker had waited for a CPU at a time: its start has
 	// waited too, and is no part of the items.
 	queuedBefore, queueSince int64
-	items       []measure.Item    // of lane 0 while sampling
-	messages    []time.Duration
-	plain       plainTime
-	largest     int64   // memory of a command, bytes
-	twoSlots    float64 // the rate of two threads over that of one; 0: not tried
-	ascent      *ascent
+	items                    []measure.Item // of lane 0 while sampling
+	messages                 []time.Duration
+	plain                    plainTime
+	largest                  int64   // memory of a command, bytes
+	twoSlots                 float64 // the rate of two threads over that of one; 0: not tried
+	ascent                   *ascent
 }
 
 // plainTime is how long items took in a worker that times none of them by
 // itself, all that belongs to an item included.
 type plainTime struct {
-	items int
-	time  time.Duration
+	items, chunks int
+	time          time.Duration
 }
 
 // keepItems bounds how many items of a sample are kept; they are far more than
@@ -118,7 +118,7 @@ func (g *gauges) Answered(a *engine.Answer) {
 	if g.sampling && a.Lane == 0 {
 		g.take(a)
 	}
-	climbed := g.ascent != nil && g.ascent.add(len(a.Results), time.Duration(a.Now), time.Duration(wall/int64(len(a.Results))))
+	climbed := g.ascent != nil && g.ascent.add(len(a.Results), time.Duration(a.Now), time.Duration(wall))
 	g.mu.Unlock()
 	if climbed || !g.quiet.Load() {
 		g.signal()
@@ -134,6 +134,7 @@ func (g *gauges) take(a *engine.Answer) {
 			g.messages = append(g.messages, max(0, took-inside))
 		} else if a.Handed <= first.Start { // all of the chunk is here
 			g.plain.items += len(a.Results)
+			g.plain.chunks++
 			g.plain.time += took
 		}
 	}

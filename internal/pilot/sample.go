@@ -16,13 +16,16 @@ const (
 	sampleItems = 64
 	// sampleWork is how long the measured items should take together, and
 	// sampleShare the part of the predicted time that measuring may cost.
-	sampleWork  = 200 * time.Millisecond
+	sampleWork  = 100 * time.Millisecond
 	sampleShare = 0.05
 	// enoughKnocks are observations that tell a task that holds the GIL from
 	// one that does not: the share is known to 0.1.
 	enoughKnocks = 25
 	// minPlain is how many short items are timed by whole chunks.
 	minPlain = 512
+	// waitsPlainly is the part of an item's time from which waiting is all that
+	// counts: while a sample waits, nothing else does.
+	waitsPlainly = 0.9
 	// longItem is the time after which a first item that has not ended is
 	// reason to start another worker: there is more to win than a start costs.
 	longItem = 50 * time.Millisecond
@@ -152,8 +155,8 @@ func (p *Pilot) enough(t *measure.Task, c *plan.Choice) bool {
 		return true
 	}
 	least := int(min(max(sampleWork/wall, 1), sampleItems))
-	if p.confirmed(t) {
-		least = 1
+	if p.confirmed(t) || computing < 1-waitsPlainly {
+		least = 1 // how much they wait is seen from the first
 	}
 	return n >= least && p.informed(t, c, computing)
 }
@@ -206,7 +209,10 @@ func (p *Pilot) spent() float64 {
 // growEarly starts more processes before the sample is complete where it looks
 // as if they paid: what that costs if they do not is the CPU time of a start.
 func (p *Pilot) growEarly(c *plan.Choice) {
-	n := min(c.Best.Plan.Processes, p.cpus())
+	n := c.Best.Plan.Processes
+	if c.Best.Bound == "cpu" {
+		n = min(n, p.cpus())
+	}
 	if n > p.course.Plan.Processes && c.Best.Plan.Slots == 1 {
 		p.onPlan(processes(n))
 	}

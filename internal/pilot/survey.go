@@ -65,7 +65,8 @@ func (p *Pilot) correct(t *measure.Task) {
 	if p.plain.items < minPlain {
 		return
 	}
-	whole := p.plain.time / time.Duration(p.plain.items)
+	// A message takes its time once, however many items are in it.
+	whole := max(p.plain.time/10, p.plain.time-time.Duration(p.plain.chunks)*t.Message) / time.Duration(p.plain.items)
 	var walls []time.Duration
 	for _, it := range t.Steady() {
 		walls = append(walls, it.Wall)
