@@ -25,7 +25,7 @@ const (
 	minPlain = 512
 	// waitsPlainly is the part of an item's time from which waiting is all that
 	// counts: while a sample waits, nothing else does.
-	waitsPlainly = 0.9
+	waitsPlainly = 0.8
 	// longItem is the time after which a first item that has not ended is
 	// reason to start another worker: there is more to win than a start costs.
 	longItem = 50 * time.Millisecond
