@@ -95,7 +95,7 @@ func (w *Worker) begin(it batch.Item) []batch.Result {
 	path, argv, stdin, err := w.cfg.Template.Expand(&it)
 	if err == nil {
 		c.input = stdin
-		if err = w.spawn(c, path, argv); err == nil {
+		if err = w.spawnPatiently(c, path, argv); err == nil {
 			w.child = c
 			w.setRunning(c)
 			return nil
@@ -110,6 +110,36 @@ func (w *Worker) begin(it batch.Item) []batch.Result {
 		Index: it.Index, Attempt: it.Attempt, Status: batch.Failed, CPU: -1, Process: -1,
 		Start: c.start, End: proc.Now(), Error: failureJSON(f),
 	})
+}
+
+// Waits between the tries of a start that lacks what others may give back soon:
+// a process, a descriptor, memory. Together they take 1.3 s.
+const firstWait, lastWait = 20 * time.Millisecond, 640 * time.Millisecond
+
+// spawnPatiently is spawn that tries again where the system is short of
+// something.
+func (w *Worker) spawnPatiently(c *child, path string, argv []string) error {
+	err := w.spawn(c, path, argv)
+	for wait := firstWait; isScarce(err) && wait <= lastWait; wait *= 2 {
+		if killed, _ := w.state(); killed {
+			return err
+		}
+		time.Sleep(wait)
+		c.start = proc.Now()
+		err = w.spawn(c, path, argv)
+	}
+	return err
+}
+
+// isScarce reports whether a start has failed for want of something that
+// others may give back.
+func isScarce(err error) bool {
+	for _, short := range []error{unix.EAGAIN, unix.EMFILE, unix.ENFILE, unix.ENOMEM} {
+		if errors.Is(err, short) {
+			return true
+		}
+	}
+	return false
 }
 
 // spawn starts a command with pipes for its output.

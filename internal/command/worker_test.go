@@ -33,6 +33,47 @@ func TestHostileItems(t *testing.T) {
 	notPwned(t, b.dir)
 }
 
+// A start that lacks descriptors is tried again until others have given some back.
+func TestAShortageIsWaitedOut(t *testing.T) {
+	b := newBench(t, run{}, "echo", "{}")
+	var held []int
+	for {
+		fd, err := unix.Dup(0)
+		if err != nil {
+			break
+		}
+		held = append(held, fd)
+		if len(held) == 1 { // so that it does not take a million of them
+			var limit unix.Rlimit
+			if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+				t.Fatal(err)
+			}
+			low := limit
+			low.Cur = uint64(fd + 64)
+			if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
+				t.Fatal(err)
+			}
+			defer unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
+		}
+	}
+	time.AfterFunc(50*time.Millisecond, func() {
+		for _, fd := range held {
+			unix.Close(fd)
+		}
+	})
+	if e := b.one(text("a")); e.Status != batch.OK || e.Stdout.text != "a\n" {
+		t.Errorf("the item ended as %v: %v", e.Status, e.Failure)
+	}
+}
+
+func TestScarcity(t *testing.T) {
+	for err, want := range map[error]bool{unix.EMFILE: true, unix.ENFILE: true, unix.EAGAIN: true, unix.ENOMEM: true, unix.ENOENT: false, nil: false} {
+		if got := isScarce(err); got != want {
+			t.Errorf("%v: %v, want %v", err, got, want)
+		}
+	}
+}
+
 func TestStatuses(t *testing.T) {
 	cases := []struct {
 		name, script string

@@ -81,6 +81,10 @@ type Run struct {
 
 	ctx    context.Context // ends when workers must go at once
 	cancel context.CancelCauseFunc
+	// starting ends when no worker is to be started any more: one that is not
+	// ready yet runs no item that would be waited for.
+	starting context.Context
+	noMore   context.CancelCauseFunc
 
 	stopping atomic.Bool
 	mu       sync.Mutex
@@ -118,6 +122,7 @@ func (e *InputError) Unwrap() error { return e.Err }
 func New(cfg Config) *Run {
 	r := &Run{cfg: cfg}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
+	r.starting, r.noMore = context.WithCancelCause(r.ctx)
 	r.feed = newFeed(cfg.Plan.Processes)
 	r.course.Store(&Course{Plan: cfg.Plan, Sample: cfg.Sample, Measure: cfg.Sample})
 	r.allLanes.Store(&[]*lane{})
@@ -157,6 +162,7 @@ func (r *Run) Stop(cause error) {
 		return
 	}
 	r.feed.stop()
+	r.noMore(cause)
 	r.wakeAll()
 	time.AfterFunc(r.cfg.Grace, r.Kill)
 }

@@ -210,6 +210,28 @@ func TestStopFinishesWhatRunsAndStartsNoMore(t *testing.T) {
 	}
 }
 
+// A worker that hangs in its start runs no item that a stop would wait for.
+func TestStopDoesNotWaitForAStart(t *testing.T) {
+	reason := errors.New("enough")
+	hangs := make(chan struct{})
+	start := func(ctx context.Context, _ int, _ plan.Plan) (engine.Worker, error) {
+		close(hangs)
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	f := newRun(t, engine.Config{Plan: processes(1), Start: start, Grace: time.Hour}, newSource(3, 3))
+	done := make(chan error)
+	go func() { done <- f.Do() }()
+	<-hangs
+	f.Stop(reason)
+	if err := <-done; err != reason {
+		t.Errorf("got %v, want %v", err, reason)
+	}
+	if s := f.Outcome(); s.Counts[batch.NotRun] != s.Read {
+		t.Errorf("counts %v of %d read", s.Counts, s.Read)
+	}
+}
+
 func TestASlowOutputHoldsBackItems(t *testing.T) {
 	src := newSource(100, 10)
 	f := newRun(t, engine.Config{Plan: processes(1), Start: starter(echo)}, src)

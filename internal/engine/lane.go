@@ -64,7 +64,7 @@ func newLane(r *Run, n int) *lane {
 func (l *lane) loop() {
 	for l.run.feed.awaitWork(l.number) && !l.run.stopping.Load() {
 		course := l.run.course.Load()
-		worker, err := l.run.cfg.Start(l.run.ctx, l.number, course.Plan)
+		worker, err := l.run.cfg.Start(l.run.starting, l.number, course.Plan)
 		if err != nil {
 			if l.run.startFailed(err) {
 				return

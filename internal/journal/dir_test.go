@@ -154,7 +154,7 @@ func TestInfoIsReadBackEqual(t *testing.T) {
 	if d := cmp.Diff(&info, got); d != "" || !json.Valid(indented) {
 		t.Error(d)
 	}
-	if err := d.WriteInfoSync(got); err != nil {
+	if err := d.WriteInfo(got); err != nil {
 		t.Error(err)
 	}
 }
@@ -259,5 +259,33 @@ func TestPrune(t *testing.T) {
 				t.Errorf("%d runs are left", left)
 			}
 		})
+	}
+}
+
+// An output that a killed poolwise has left unfinished goes with its run; what
+// else lies beside it stays.
+func TestPruneRemovesTheUnfinishedOutput(t *testing.T) {
+	base, place := t.TempDir(), t.TempDir()
+	d := makeRun(t, base, noon, Info{State: Running, Output: Output{Path: filepath.Join(place, "out.txt")}})
+	d.Close()
+	ours := ".out.txt.poolwise-" + d.ID
+	for _, name := range []string{ours, "out.txt", ".out.txt.poolwise-20260102-030405-abcd"} {
+		if err := os.WriteFile(filepath.Join(place, name), []byte("12345"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Prune(base, PruneOptions{Failed: true}, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(place, ours)); err != nil {
+		t.Errorf("a dry run has removed it: %v", err)
+	}
+	gone, err := Prune(base, PruneOptions{Failed: true}, false)
+	if err != nil || len(gone) != 1 || gone[0].Bytes < 5 {
+		t.Fatalf("pruned %+v, %v", gone, err)
+	}
+	left, err := os.ReadDir(place)
+	if err != nil || len(left) != 2 {
+		t.Errorf("in the output's folder are %v, %v; want the two other files", left, err)
 	}
 }

@@ -174,16 +174,11 @@ func (i *Info) UnmarshalJSON(data []byte) error {
 
 // WriteInfo writes run.json; a reader finds the old or the new one whole, and
 // after a power loss perhaps the old one. It fills in version and id.
-func (d *Dir) WriteInfo(info *Info) error { return d.writeInfo(info, false) }
-
-// WriteInfoSync is WriteInfo that returns when the file is on the disk.
-func (d *Dir) WriteInfoSync(info *Info) error { return d.writeInfo(info, true) }
-
-func (d *Dir) writeInfo(info *Info, sync bool) error {
+func (d *Dir) WriteInfo(info *Info) error {
 	info.Version, info.ID, info.Path = InfoVersion, d.ID, d.path
 	compact, err := json.Marshal(info)
 	if err == nil {
-		err = replaceFile(d.Path(infoName), indent(compact), sync)
+		err = replaceFile(d.Path(infoName), indent(compact))
 	}
 	if err != nil {
 		return fmt.Errorf("%s cannot be written: %w", d.Path(infoName), err)
@@ -192,27 +187,20 @@ func (d *Dir) writeInfo(info *Info, sync bool) error {
 }
 
 // replaceFile writes a file beside its name and moves it there.
-func replaceFile(path string, data []byte, sync bool) error {
+func replaceFile(path string, data []byte) error {
 	temp := path + ".new"
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	if err == nil && sync {
-		err = f.Sync()
-	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(temp, path)
 	}
 	if err != nil {
 		os.Remove(temp)
-		return err
 	}
-	if sync {
-		syncDir(filepath.Dir(path))
-	}
-	return nil
+	return err
 }
 
 // ReadInfo reads the run.json of a run directory.

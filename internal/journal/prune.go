@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/poolwise/poolwise/internal/batch"
@@ -83,10 +85,42 @@ func (d *Dir) prune(opts *PruneOptions, dryRun bool) (*Pruned, error) {
 		return nil, err
 	}
 	p.Bytes = sizeOf(d.path)
+	if left, size := unfinished(info, d.ID); left != "" {
+		if err := os.Remove(left); err != nil {
+			return nil, fmt.Errorf("the unfinished output of run %s cannot be removed: %w", d.ID, err)
+		}
+		p.Bytes += size
+	}
 	if err := d.Remove(); err != nil {
 		return nil, fmt.Errorf("run %s cannot be removed: %w", d.ID, err)
 	}
 	return p, nil
+}
+
+// unfinished returns the file, and its size, that a run has begun beside its
+// output and that nobody moved there, since poolwise was killed; "" for none.
+// Its name is internal/sink's: it begins with a dot and ends in the run's id.
+func unfinished(info *Info, id string) (name string, size int64) {
+	if info == nil || info.Output.Path == "" {
+		return "", 0
+	}
+	output := info.Output.Path
+	if real, err := filepath.EvalSymlinks(output); err == nil {
+		output = real
+	}
+	entries, err := os.ReadDir(filepath.Dir(output))
+	if err != nil {
+		return "", 0 // the folder is gone, and the file with it
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".poolwise-"+id) && e.Type().IsRegular() {
+			if i, err := e.Info(); err == nil {
+				size = i.Size()
+			}
+			return filepath.Join(filepath.Dir(output), e.Name()), size
+		}
+	}
+	return "", 0
 }
 
 // selects judges a run by what ReadInfo returned for it.

@@ -75,6 +75,8 @@ type StartError struct {
 	Cannot *wire.CannotBody
 	// Interpreter is the program that was started.
 	Interpreter string
+	// Mute says that it never spoke as a worker.
+	Mute bool
 	// Err is what happened otherwise: a *Death, or an error of the system.
 	Err error
 }
@@ -111,7 +113,11 @@ func (e *StartError) startFailed() string {
 			msg += "\n\n" + indent(d.LastWords) + "\n"
 		}
 	}
-	return msg + "\ninterpreter  " + e.Interpreter
+	msg += "\ninterpreter  " + e.Interpreter
+	if e.Mute {
+		msg += "; it has not spoken as a worker does: is it an interpreter that works?"
+	}
+	return msg
 }
 
 // Unwrap returns what happened.

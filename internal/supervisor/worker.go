@@ -94,7 +94,8 @@ func Start(ctx context.Context, cfg Config) (*Worker, error) {
 	case errors.As(err, &start):
 		return nil, err
 	}
-	return nil, &StartError{Interpreter: cfg.Command[0], Err: err}
+	d, died := err.(*Death)
+	return nil, &StartError{Interpreter: cfg.Command[0], Err: err, Mute: died && w.hello.Protocol == 0 && d.Cause == ""}
 }
 
 // spawn starts the process and leaves the load frame to be written. When it

@@ -120,11 +120,15 @@ func (s *Summary) timeLine() string {
 		return line
 	}
 	line += fmt.Sprintf("; an item %s median, %s p95, %s longest", Duration(s.Median), Duration(s.P95), Duration(s.Max))
-	if speedup := s.Speedup(); speedup > 0 {
+	if speedup := s.Speedup(); speedup >= leastSpeedup {
 		line += fmt.Sprintf("; speed-up %s over %s of item time", factor(speedup), Duration(s.ItemSum))
 	}
 	return line
 }
+
+// leastSpeedup is the speed-up from which it is told: below, the items take next
+// to nothing of the time, and the figure says nothing.
+const leastSpeedup = 0.05
 
 // factor shows two digits, or more where there are more before the point.
 func factor(v float64) string {

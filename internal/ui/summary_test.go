@@ -55,6 +55,8 @@ func TestShortSummaries(t *testing.T) {
 	}{
 		{"nothing to do", Summary{Wall: time.Millisecond}, "0 items\nwall 1 ms\n"},
 		{"one item", Summary{Counts: [batch.NumStatus]uint64{1}, Wall: time.Second}, "1 item: 1 ok\nwall 1 s\n"},
+		{"items that take no time", Summary{Counts: [batch.NumStatus]uint64{1}, Wall: time.Second, Median: 2000, P95: 2000, Max: 2000, ItemSum: 2000},
+			"1 item: 1 ok\nwall 1 s; an item 2 us median, 2 us p95, 2 us longest\n"},
 		{"quiet", Summary{Counts: [batch.NumStatus]uint64{1}, Quiet: true}, ""},
 		{"quiet, with a failure", Summary{Counts: [batch.NumStatus]uint64{0, 1}, Quiet: true, Wall: time.Second}, "1 item: 1 failed\nwall 1 s\n"},
 		{"quiet, cut short", Summary{Counts: [batch.NumStatus]uint64{0, 0, 0, 0, 2}, Quiet: true, Wall: time.Second}, "2 items: 2 not run\nwall 1 s\n"},

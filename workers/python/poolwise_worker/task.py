@@ -92,7 +92,10 @@ def _guard(what, call, *args):
     except SystemExit as e:
         raise CannotLoad("import", "%s called sys.exit(%s)" % (what, exit_argument(e)), e) from e
     except BaseException as e:
-        raise CannotLoad("import", "%s raised %s" % (what, type_name(type(e))), e) from e
+        reason = "%s raised %s" % (what, type_name(type(e)))
+        if isinstance(e, ImportError) and "relative import" in str(e):
+            reason += " (a file by itself is in no package: name the task as package.module:function, from the folder above the package)"
+        raise CannotLoad("import", reason, e) from e
 
 
 def initialise(module, name):

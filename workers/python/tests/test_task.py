@@ -154,6 +154,7 @@ class Refusals(Case):
                  "import functools\ndef f(x): yield x\ntask = functools.partial(f)\n"),
                 ("import", "called sys.exit(3)", "task", "serial", "import sys\nsys.exit(3)\n"),
                 ("import", "called sys.exit()", "task", "serial", "import sys\nsys.exit()\n"),
+                ("import", "name the task as package.module:function", "task", "serial", "from . import other\ndef task(x): pass\n"),
                 ("import", "raised KeyboardInterrupt", "task", "serial", "raise KeyboardInterrupt\n"),
                 ("import", "looking up task", "task", "serial", "def __getattr__(n):\n    raise RuntimeError(n)\n")]:
             with self.subTest(reason + " " + kind):
