@@ -102,14 +102,13 @@ func (s *session) planMachine() plan.Machine {
 
 // decided keeps and tells what the pilot has decided.
 func (s *session) decided(d *pilot.Decision) {
-	s.decisionLock.Lock()
-	s.decisions = append(s.decisions, d)
-	first := len(s.decisions) == 1
-	s.decisionLock.Unlock()
 	if !s.planOnly {
 		s.explain(d)
 	}
-	if first {
+	s.infoLock.Lock()
+	defer s.infoLock.Unlock()
+	s.decisions = append(s.decisions, d)
+	if len(s.decisions) == 1 {
 		s.info.Why = d.Choice.Explain(&d.Task, s.planMachine(), d.Batch).Because
 		s.info.Prediction = predictionOf(d)
 	}
@@ -137,8 +136,8 @@ func (s *session) currentPlan() plan.Plan {
 
 // lastDecision is the latest one, nil before the first.
 func (s *session) lastDecision() *pilot.Decision {
-	s.decisionLock.Lock()
-	defer s.decisionLock.Unlock()
+	s.infoLock.Lock()
+	defer s.infoLock.Unlock()
 	if len(s.decisions) == 0 {
 		return nil
 	}

@@ -110,7 +110,16 @@ func (t *pythonTask) start(ctx context.Context, n int, p plan.Plan) (engine.Work
 	if err != nil {
 		return nil, err
 	}
+	hello := w.Hello()
+	s.setRuntime(hello.Runtime + " " + hello.Version)
 	return s.guarded(w)
+}
+
+// setRuntime keeps what the interpreter says of itself, for run.json.
+func (s *session) setRuntime(text string) {
+	s.infoLock.Lock()
+	defer s.infoLock.Unlock()
+	s.info.Task.Runtime = text
 }
 
 // guarded returns the worker, unless there is no guardian to watch over it: by

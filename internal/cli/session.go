@@ -51,12 +51,12 @@ type session struct {
 	engine   *engine.Run
 	progress *ui.Progress
 
-	pilot        *pilot.Pilot // nil where the plan was given
-	planOnly     bool         // poolwise plan: stop after the sample
-	prior        *profile.Profile
-	profileKey   profile.Key
-	decisionLock sync.Mutex
-	decisions    []*pilot.Decision
+	pilot      *pilot.Pilot // nil where the plan was given
+	planOnly   bool         // poolwise plan: stop after the sample
+	prior      *profile.Profile
+	profileKey profile.Key
+	decisions  []*pilot.Decision
+	infoLock   sync.Mutex // guards decisions, and info while the run goes on
 
 	begun     time.Time
 	mode      ui.Mode

@@ -127,7 +127,11 @@ func (a *App) showRun(w io.Writer, dir *journal.Dir, info *journal.Info, all boo
 	line("run", "%s, %s", info.ID, info.State)
 	line("task", "%s", ui.Escape(info.Task.Name))
 	if info.Task.Interpreter != "" {
-		line("by", "%s", ui.Escape(info.Task.Interpreter))
+		by := ui.Escape(info.Task.Interpreter)
+		if info.Task.Runtime != "" {
+			by += " (" + ui.Escape(info.Task.Runtime) + ")"
+		}
+		line("by", "%s", by)
 	}
 	line("command", "poolwise %s", ui.Escape(strings.Join(info.Command, " ")))
 	line("in", "%s", ui.Escape(info.Dir))
