@@ -108,6 +108,14 @@ class Channel:
             if self._out_size >= COALESCE:
                 self._flush()
 
+    def post_whole(self, frame):
+        """Queue a frame that has its header."""
+        with self.lock:
+            self._out.append(frame)
+            self._out_size += len(frame)
+            if self._out_size >= COALESCE:
+                self._flush()
+
     def send(self, kind, *parts):
         """Write a frame now."""
         self.post(kind, *parts)

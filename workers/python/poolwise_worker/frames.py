@@ -1,6 +1,6 @@
 """The two frames of the hot path: chunks that come in, results that go out."""
 
-from _struct import calcsize, pack, unpack
+from _struct import Struct, calcsize, pack, unpack
 
 from . import codec
 from .channel import RESULT
@@ -10,6 +10,9 @@ from .failure import Failure, printable
 RAW, CHUNK_INDEXES, CHUNK_ATTEMPTS = 1, 2, 4
 # Flags of a result.
 INDEXES, ATTEMPTS, STATUSES, STARTS, COSTS = 1, 2, 4, 8, 16
+
+_HEAD_OF_ONE = Struct("<IIQQ").unpack_from  # count, flags, first index, its size
+_ONE = Struct("<BQIIQQQ").pack  # a header, and a result frame up to its value
 
 UNKNOWN = -1, -1  # costs that were not measured
 
@@ -74,6 +77,35 @@ class Chunk:
         part.attempts = self.attempts[a:b] if self.attempts is not None else None
         part.values, part.doubtful = self.values[a:b], self.doubtful
         return part
+
+
+def single(body):
+    """Return index and value of a chunk of one item, tried for the first time.
+
+    None stands for any other chunk, and for an item that cannot be decoded: it
+    is Chunk's. A message an item is all that this saves, a third of it.
+    """
+    if len(body) < 24:
+        return None  # a chunk of none
+    n, flags, index, _ = _HEAD_OF_ONE(body)
+    if n != 1 or flags:
+        return None
+    try:
+        value, = codec.scan(str(body[24:], "utf-8"), 0)[0]
+    except (ValueError, RecursionError, StopIteration):
+        return None
+    return index, value
+
+
+def post_single(channel, index, start, end, value):
+    """Queue the result of one item, a scalar or JSON text; tell whether that was possible."""
+    if type(value) is not bytes:
+        try:
+            value = codec.encode_scalars([value])
+        except (TypeError, ValueError):
+            return False
+    channel.post_whole(_ONE(RESULT, 32 + len(value), 1, 0, index, start, end) + value)
+    return True
 
 
 class Undecodable:

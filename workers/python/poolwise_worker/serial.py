@@ -8,7 +8,7 @@ from . import codec
 from .channel import CHUNK, DRAIN, MEASURE, SLOTS
 from .failure import describe
 from .flusher import Flusher
-from .frames import Chunk, Undecodable, finished, post_results
+from .frames import Chunk, Undecodable, finished, post_results, post_single, single
 from .main import CONTROL, COUNT, KEY, SINCE
 
 STOP = 1  # the page's control word: start no further item
@@ -22,6 +22,7 @@ class Serial:
         self.worker = worker
         self.lock = _thread.allocate_lock()
         self.chunk = None
+        self.one = None  # index and attempt of an item that is handed over alone
         self.work = iter(())
         self.values = []
         self.costs = None  # of each item: starts, CPU of the thread, of the process
@@ -36,6 +37,8 @@ class Serial:
     def current(self):
         if not self.worker.page[KEY]:
             return None
+        if self.one is not None:
+            return self.one
         chunk, ends = self.chunk, self.strip
         low, high = self.flushed, len(chunk.indexes)
         while low < high:  # the first item without an end
@@ -51,6 +54,32 @@ class Serial:
         for part in chunk.parts(len(self.strip)):
             if self.worker.page[CONTROL] != STOP:
                 run(part)
+
+    def run_one(self, index, value):
+        """Do as run_part does with one item, of which the page shows nothing but that."""
+        worker, page = self.worker, self.worker.page
+        if page[CONTROL] == STOP:
+            return
+        page[COUNT] = 0
+        self.one = index, 1
+        self.flusher.begin()
+        page[SINCE] = start = perf_counter_ns()
+        page[KEY] = index + 1
+        try:
+            value = worker.task(value)
+            if type(value) not in codec.SCALARS:
+                value = finished(value)
+        except BaseException as e:
+            value = describe(e)
+        end = perf_counter_ns()
+        if worker.forked:
+            worker.end_fork()
+        worker.flush_streams()
+        if not post_single(worker.channel, index, start, end, value):
+            post_results(worker.channel, range(index, index + 1), None, start, (end,), [value])
+        page[KEY] = 0
+        self.one = None
+        self.flusher.end()
 
     def begin(self, chunk):
         """Show items that follow one another in the page; return them numbered.
@@ -201,8 +230,12 @@ def serve(worker, _slots):
                 if worker.measuring:
                     serial.run(worker.meter.decode(body))
                     worker.meter.report()
-                else:
+                    continue
+                one = single(body)
+                if one is None:
                     serial.run(Chunk(body))
+                else:
+                    serial.run_one(*one)
             elif kind == DRAIN:
                 return None
             elif kind == MEASURE:

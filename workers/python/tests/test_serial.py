@@ -53,6 +53,49 @@ class Parts(Case):
             self.assertEqual(before.end, after.start)
 
 
+class Alone(Case):
+    """An item that is handed over alone takes a shorter way."""
+
+    def one(self, task, text="5", **columns):
+        self.worker.task = task
+        body = memoryview(chunk([text], first=100, **columns))
+        one = frames.single(body)
+        if one is not None:
+            self.worker.channel.post_whole = lambda frame: self.posted.extend(answers(frame[9:]))
+            self.serial.run_one(*one)
+        return one
+
+    def test_values(self):
+        for text, task, want in (
+                ("5", lambda x: x + 1, 6), ('"\\udcff"', len, 1), ("[1]", lambda x: {"a": x}, {"a": [1]}), ("null", lambda x: x, None)):
+            self.assertIsNotNone(self.one(task, text))
+            self.assertEqual((self.posted[-1].index, self.posted[-1].value), (100, want))
+            self.assertGreaterEqual(self.posted[-1].end, self.posted[-1].start)
+        self.assertEqual((self.page[main.KEY], self.serial.current()), (0, None))
+
+    def test_failures(self):
+        for task in (lambda x: 1 / 0, lambda x: {1, 2}, lambda x: float("nan"), lambda x: "\ud800", lambda x: 10 ** 5000 and [object()]):
+            self.one(task)
+            self.assertFalse(self.posted[-1].ok)
+
+    def test_others_go_the_long_way(self):
+        for columns in ({"attempts": [2]}, {"indexes": [7]}):
+            self.assertIsNone(self.one(None, **columns))
+        self.assertIsNone(self.one(None, "[" * 100000 + "]" * 100000))
+        self.assertIsNone(frames.single(memoryview(chunk([]))))
+        self.assertIsNone(frames.single(memoryview(chunk(["1", "2"]))))
+
+    def test_page_and_tag_while_it_runs(self):
+        self.run_items(3, lambda x: x)  # what was in the strip is not shown
+        self.one(lambda x: (self.page[main.KEY] - 1, self.page[main.COUNT], self.serial.current()))
+        self.assertEqual(self.posted[-1].value, [100, 0, [100, 1]])
+
+    def test_stopped(self):
+        self.page[main.CONTROL] = serial.STOP
+        self.one(lambda x: x)
+        self.assertEqual(self.posted, [])
+
+
 class Stop(Case):
     def stop_at(self, n, look):
         def task(x):
