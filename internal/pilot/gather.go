@@ -33,15 +33,13 @@ type gauges struct {
 	sampling    bool
 	sampleSince int64
 	before      wire.MeasuredBody // what was counted before the sample
-	// How long lane 0's worker had waited for a CPU at a time: its start has
-	// waited too, and is no part of the items.
-	queuedBefore, queueSince int64
-	items                    []measure.Item // of lane 0 while sampling
-	messages                 []time.Duration
-	plain                    plainTime
-	largest                  int64   // memory of a command, bytes
-	twoSlots                 float64 // the rate of two threads over that of one; 0: not tried
-	ascent                   *ascent
+	based       bool              // before is set
+	items       []measure.Item    // of lane 0 while sampling
+	messages    []time.Duration
+	plain       plainTime
+	largest     int64   // memory of a command, bytes
+	twoSlots    float64 // the rate of two threads over that of one; 0: not tried
+	ascent      *ascent
 }
 
 // plainTime is how long items took in a worker that times none of them by
@@ -82,7 +80,7 @@ func (g *gauges) Up(lane int, w engine.Worker) {
 	defer g.mu.Unlock()
 	g.workers[lane] = w
 	if lane == 0 {
-		g.upSince, g.fresh, g.queueSince = proc.Now(), true, 0
+		g.upSince, g.fresh, g.based = proc.Now(), true, false
 		if g.sampleSince == 0 {
 			g.sampleSince = g.upSince
 		}
@@ -138,10 +136,8 @@ func (g *gauges) take(a *engine.Answer) {
 			g.plain.time += took
 		}
 	}
-	if g.queueSince == 0 {
-		if m, told := g.counters(); told && m.QueueNS > 0 {
-			g.queuedBefore, g.queueSince = m.QueueNS, a.Now
-		}
+	if m, told := g.counters(); told && !g.based {
+		g.before, g.based = m, true // it has told so when it began to measure
 	}
 	for i := range a.Results {
 		r := &a.Results[i]

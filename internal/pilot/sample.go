@@ -2,6 +2,7 @@ package pilot
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/poolwise/poolwise/internal/engine"
@@ -67,7 +68,7 @@ func (p *Pilot) sampleAnew() bool {
 	p.mu.Lock()
 	p.sampling, p.sampleSince = true, proc.Now()
 	p.items, p.messages, p.plain = nil, nil, plainTime{}
-	p.before, _ = p.counters()
+	p.based = false
 	p.mu.Unlock()
 	p.quiet.Store(false)
 	c := p.course
@@ -166,12 +167,17 @@ func (p *Pilot) informed(t *measure.Task, c *plan.Choice, computing float64) boo
 	switch {
 	case c.Best.Plan.Kind == plan.Serial && c.Serial.Time < sampleWork:
 		return true // hardly anything is left
-	case len(t.Steady()) < 2 && t.Items[0].Wall < longItem:
-		return false // only the first of all items: it may be like no other
+	case !t.Command && onlyFirst(t) && (computing > 1-waitsPlainly || t.Items[0].Wall < longItem):
+		// Of the first item alone nobody can tell what it loads for all others.
+		return false
 	case t.Command || t.FreeThreaded || t.Async || p.cfg.Rules.Threads == plan.ThreadsNever || computing < 0.1:
 		return true // the GIL does not come in
 	}
 	return t.Held.N >= enoughKnocks
+}
+
+func onlyFirst(t *measure.Task) bool {
+	return !slices.ContainsFunc(t.Items, func(it measure.Item) bool { return !it.First })
 }
 
 // enoughFast turns to items that are not timed one by one once there are enough

@@ -46,8 +46,8 @@ func (p *Pilot) task() measure.Task {
 		if m.Items > 0 {
 			t.Codec = time.Duration((m.DecodeNS + m.EncodeNS) / m.Items)
 		}
-		if span := p.lastTold - p.queueSince; p.queueSince > 0 && span > 0 {
-			t.Queued = min(1, max(0, float64(m.QueueNS-p.queuedBefore)/float64(span)))
+		if span := m.QueueAtNS - p.before.QueueAtNS; p.before.QueueAtNS > 0 && span > 0 {
+			t.Queued = min(1, max(0, float64(m.QueueNS-p.before.QueueNS)/float64(span)))
 		}
 		t.ItemMemory = max(0, m.PeakRSS-p.base)
 		t.Warnings = m.Warnings
@@ -107,16 +107,17 @@ func thin(items []measure.Item, n int) []measure.Item {
 }
 
 // firstExtra returns what a worker's first item took more than later ones; 0
-// where that is no more than they differ among themselves.
+// where that is not far from how they differ among themselves.
 func firstExtra(items []measure.Item) time.Duration {
-	if len(items) < 3 || !items[0].First {
+	if len(items) < 2 || !items[0].First {
 		return 0
 	}
 	var later []time.Duration
 	for _, it := range items[1:] {
 		later = append(later, it.Wall)
 	}
-	if items[0].Wall <= measure.Quantile(later, 0.95) {
+	const far = 2
+	if items[0].Wall <= far*measure.Quantile(later, 0.95) {
 		return 0
 	}
 	return items[0].Wall - measure.Median(later)
@@ -149,15 +150,16 @@ func (p *Pilot) confirmed(now *measure.Task) bool {
 	return ratio > 1/alike && ratio < alike && abs(share-shareThen) < 0.2
 }
 
-// nature returns the median wall time of an item and the share of it in which
-// it computes.
+// nature returns the median wall time of an item, and the share of the time in
+// which items compute. Time in which others had the CPU is no part of either.
 func nature(t *measure.Task) (wall time.Duration, computing float64) {
 	var walls []time.Duration
 	var cpu, sum time.Duration
 	for _, it := range t.Steady() {
-		walls = append(walls, it.Wall)
+		own := max(scaled(it.Wall, 1-t.Queued), it.CPU)
+		walls = append(walls, own)
 		if it.CPU >= 0 {
-			cpu, sum = cpu+it.CPU, sum+it.Wall
+			cpu, sum = cpu+it.CPU, sum+own
 		}
 	}
 	if sum > 0 {

@@ -47,6 +47,8 @@ func TestFirstExtra(t *testing.T) {
 		"none":            {nil, 0},
 		"alone":           {[]measure.Item{first(50 * ms)}, 0},
 		"as the others":   {[]measure.Item{first(11 * ms), item(10*ms, 0), item(12*ms, 0)}, 0},
+		"twice as long":   {[]measure.Item{first(20 * ms), item(10*ms, 0)}, 0},
+		"one is enough":   {[]measure.Item{first(2000 * ms), item(ms, 0)}, 1999 * ms},
 		"has loaded much": {[]measure.Item{first(300 * ms), item(10*ms, 0), item(12*ms, 0), item(11*ms, 0)}, 289 * ms},
 	} {
 		if got := firstExtra(c.items); got != c.want {

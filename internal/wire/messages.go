@@ -121,10 +121,13 @@ type MeasuredBody struct {
 	Held      int64 `json:"held"`
 	Disturbed int64 `json:"disturbed"`
 	SwitchNS  int64 `json:"switch_ns"` // after which a thread is asked to give the GIL away, ns
-	QueueNS   int64 `json:"queue_ns"`  // how long the main thread has waited for a CPU, ns; 0 unknown
-	RSS       int64 `json:"rss"`       // resident memory, bytes; 0 unknown
-	PeakRSS   int64 `json:"peak_rss"`  // its largest so far, bytes; 0 unknown
-	Threads   int   `json:"threads"`   // live threads of the task's own
+	// QueueNS is how long the main thread has waited for a CPU, at the moment
+	// QueueAtNS, both ns; 0 unknown.
+	QueueNS   int64 `json:"queue_ns"`
+	QueueAtNS int64 `json:"queue_at_ns"`
+	RSS       int64 `json:"rss"`      // resident memory, bytes; 0 unknown
+	PeakRSS   int64 `json:"peak_rss"` // its largest so far, bytes; 0 unknown
+	Threads   int   `json:"threads"`  // live threads of the task's own
 	// Warnings name what makes a task unfit for threads: "chdir" if it has
 	// changed the working directory, "signal" if it tried to set a handler.
 	Warnings []string `json:"warnings"`

@@ -36,9 +36,8 @@ class Meter:
         self.probe.turn(knock_ns if on else 0)
         if self.folder is None:
             self.folder = _folder()
-        if not on:
-            self.news_at = 0
-            self.report()
+        self.news_at = 0
+        self.report()
 
     # -- around items ----------------------------------------------------
 
@@ -125,6 +124,7 @@ class Meter:
 
     def report(self):
         """Queue a frame with all counters."""
+        self.look_around()
         now = perf_counter_ns()
         with self.lock:
             until = min(self.open.values(), default=now)
@@ -143,8 +143,7 @@ class Meter:
         """Return what the system knows of this process; 0 stands for unknown."""
         status = _read("/proc/self/status")
         queue = _read("/proc/self/task/%d/schedstat" % self.main_thread).split()
-        self.look_around()
-        return {"queue_ns": int(queue[1]) if len(queue) == 3 else 0,
+        return {"queue_ns": int(queue[1]) if len(queue) == 3 else 0, "queue_at_ns": perf_counter_ns(),
                 "rss": _field(status, b"VmRSS:"), "peak_rss": _field(status, b"VmHWM:"),
                 "threads": max(_thread._count() - self.worker.threads, 0)}
 
