@@ -55,7 +55,10 @@ func (mo *model) startText() string {
 		return ""
 	}
 	s := &mo.task.Startup
-	text := "a worker starts in " + timeText(s.Total())
+	text := "a worker starts in " + timeText(s.Spawn+s.Import)
+	if s.First > 0 {
+		text += ", needs " + timeText(s.First) + " more for its first item"
+	}
 	if base := mo.task.BaseMemory; base > 0 {
 		text += " and takes " + bytesText(base+mo.task.ItemMemory)
 	}

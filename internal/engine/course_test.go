@@ -213,20 +213,19 @@ func TestWorkersBeyondThePlanGo(t *testing.T) {
 // Renew replaces the workers that were started before, and loses nothing.
 func TestRenewReplacesWorkers(t *testing.T) {
 	observer := newEventLog()
-	reached := make(chan struct{})
+	reached, steered := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	observer.seen = func(*engine.Answer) {
 		if len(observer.answered) >= 10 {
 			once.Do(func() { close(reached) })
 		}
 	}
-	var first atomic.Bool
 	f := newRun(t, engine.Config{
 		Plan: processes(2), Chunk: 1, Window: 1, Observer: observer,
 		Start: func(_ context.Context, n int, _ plan.Plan) (engine.Worker, error) {
 			return newWorker(n, func(w *fakeWorker, it batch.Item) (batch.Result, error) {
-				if it.Index > 50 && !first.Load() {
-					<-reached
+				if it.Index > 50 {
+					<-steered
 				}
 				return echo(w, it)
 			}), nil
@@ -234,7 +233,7 @@ func TestRenewReplacesWorkers(t *testing.T) {
 		Steer: func(r *engine.Run) {
 			<-reached
 			r.Steer(engine.Course{Plan: processes(2), Renew: 1})
-			first.Store(true)
+			close(steered)
 			<-r.Over()
 		},
 	}, newSource(300, 10))

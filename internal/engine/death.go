@@ -128,7 +128,7 @@ type startFailures struct {
 // run is over for it: at once when the task cannot be loaded, which another
 // start would not change, and else after the third time.
 func (r *Run) startFailed(err error) bool {
-	if r.stopping.Load() {
+	if r.stopping.Load() || r.feed.over() {
 		return true
 	}
 	r.starts.Lock()

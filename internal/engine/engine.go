@@ -98,6 +98,8 @@ type Run struct {
 var (
 	// ErrInterrupted is the cause of a stop that the user asked for.
 	ErrInterrupted = errors.New("interrupted")
+	// errOver ends the start of workers that nobody needs any more.
+	errOver = errors.New("all items have ended")
 	// errKilled is the cause of an end that does not wait for running items.
 	errKilled = errors.New("ended at once")
 )
@@ -137,6 +139,10 @@ func (r *Run) Do() error {
 	var reader sync.WaitGroup
 	reader.Go(r.readAll)
 	r.addLanes(r.cfg.Plan.Processes)
+	r.working.Go(func() {
+		<-r.feed.closed
+		r.noMore(errOver)
+	})
 	if r.cfg.Steer != nil {
 		r.working.Go(func() { r.cfg.Steer(r) })
 	}

@@ -232,6 +232,25 @@ func TestStopDoesNotWaitForAStart(t *testing.T) {
 	}
 }
 
+// The end does not wait for a worker that nobody needs any more.
+func TestTheEndDoesNotWaitForAStart(t *testing.T) {
+	hangs := make(chan struct{})
+	start := func(ctx context.Context, n int, _ plan.Plan) (engine.Worker, error) {
+		if n == 0 {
+			<-hangs // both are needed until then
+			return newWorker(n, echo), nil
+		}
+		close(hangs)
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	f := newRun(t, engine.Config{Plan: processes(2), Start: start}, newSource(10, 10))
+	if err := f.Do(); err != nil {
+		t.Fatal(err)
+	}
+	f.checkAll(t, 10)
+}
+
 func TestASlowOutputHoldsBackItems(t *testing.T) {
 	src := newSource(100, 10)
 	f := newRun(t, engine.Config{Plan: processes(1), Start: starter(echo)}, src)

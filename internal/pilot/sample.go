@@ -59,7 +59,9 @@ func (p *Pilot) sample() bool {
 		if p.enough(&task, &choice) {
 			return true
 		}
-		p.growEarly(&choice)
+		if !onlyFirst(&task) || task.Items[0].Wall >= longItem {
+			p.growEarly(&choice)
+		}
 	}
 }
 
