@@ -213,8 +213,9 @@ func TestWorkersBeyondThePlanGo(t *testing.T) {
 // Renew replaces the workers that were started before, and loses nothing.
 func TestRenewReplacesWorkers(t *testing.T) {
 	observer := newEventLog()
-	reached, steered := make(chan struct{}), make(chan struct{})
-	var once sync.Once
+	reached, steered, replaced := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var once, again sync.Once
+	var starts [2]atomic.Int32
 	observer.seen = func(*engine.Answer) {
 		if len(observer.answered) >= 10 {
 			once.Do(func() { close(reached) })
@@ -223,9 +224,15 @@ func TestRenewReplacesWorkers(t *testing.T) {
 	f := newRun(t, engine.Config{
 		Plan: processes(2), Chunk: 1, Window: 1, Observer: observer,
 		Start: func(_ context.Context, n int, _ plan.Plan) (engine.Worker, error) {
+			if starts[n].Add(1) == 2 {
+				again.Do(func() { close(replaced) })
+			}
 			return newWorker(n, func(w *fakeWorker, it batch.Item) (batch.Result, error) {
 				if it.Index > 50 {
 					<-steered
+				}
+				if it.Index > 100 {
+					<-replaced // a worker that came up late is new already, and could do all
 				}
 				return echo(w, it)
 			}), nil
