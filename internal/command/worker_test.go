@@ -36,25 +36,18 @@ func TestHostileItems(t *testing.T) {
 // A start that lacks descriptors is tried again until others have given some back.
 func TestAShortageIsWaitedOut(t *testing.T) {
 	b := newBench(t, run{}, "echo", "{}")
-	var held []int
+	first, err := unix.Dup(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lowerFileLimit(t, first+64) // so that it does not take a million of them
+	held := []int{first}
 	for {
 		fd, err := unix.Dup(0)
 		if err != nil {
 			break
 		}
 		held = append(held, fd)
-		if len(held) == 1 { // so that it does not take a million of them
-			var limit unix.Rlimit
-			if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-				t.Fatal(err)
-			}
-			low := limit
-			low.Cur = uint64(fd + 64)
-			if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
-				t.Fatal(err)
-			}
-			defer unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
-		}
 	}
 	time.AfterFunc(50*time.Millisecond, func() {
 		for _, fd := range held {
@@ -64,6 +57,25 @@ func TestAShortageIsWaitedOut(t *testing.T) {
 	if e := b.one(text("a")); e.Status != batch.OK || e.Stdout.text != "a\n" {
 		t.Errorf("the item ended as %v: %v", e.Status, e.Failure)
 	}
+}
+
+// lowerFileLimit lets this process have no descriptor from n on, for this test.
+func lowerFileLimit(t *testing.T, n int) {
+	t.Helper()
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	low := limit
+	low.Cur = uint64(n)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestScarcity(t *testing.T) {
