@@ -24,6 +24,9 @@ type bar struct {
 	view view
 }
 
+// usualWidth is that of a terminal that does not know its own.
+const usualWidth = 80
+
 func newBar(out *os.File) *bar {
 	return &bar{out: out, refresh: make(chan any), ended: make(chan any)}
 }
@@ -41,8 +44,12 @@ func (b *bar) start() {
 func (b *bar) fill(w io.Writer, stat decor.Statistics) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	width := stat.AvailableWidth
+	if width <= 0 {
+		width = usualWidth
+	}
 	// Some terminals move to the next line when the last column is filled.
-	_, err := io.WriteString(w, layout(&b.view, stat.AvailableWidth-1))
+	_, err := io.WriteString(w, layout(&b.view, width-1))
 	return err
 }
 

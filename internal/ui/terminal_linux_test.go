@@ -46,6 +46,22 @@ func TestBarOnATerminal(t *testing.T) {
 			t.Errorf("TERM=%q: %s, want %s", term, got, want)
 		}
 	}
+	if got, want := barOn(t, screen, tty), "10/1,000  1%  10/s  ETA 1m 39s  CPU 0\n"; got != want {
+		t.Errorf("on the screen %q, want %q", got, want)
+	}
+}
+
+// Serial lines and some containers do not know how wide they are.
+func TestBarOnATerminalOfUnknownWidth(t *testing.T) {
+	wide, wideTTY := terminal(t, usualWidth)
+	unknown, unknownTTY := terminal(t, 0)
+	if got, want := barOn(t, unknown, unknownTTY), barOn(t, wide, wideTTY); got != want {
+		t.Errorf("on the screen %q, want %q", got, want)
+	}
+}
+
+// barOn returns what a second of progress leaves on a terminal, which is closed.
+func barOn(t *testing.T, screen, tty *os.File) string {
 	shown := make(chan string)
 	go func() {
 		data, _ := io.ReadAll(screen) // until the other side is closed
@@ -58,8 +74,5 @@ func TestBarOnATerminal(t *testing.T) {
 		p.Stop()
 	})
 	tty.Close()
-	screenText := play(strings.ReplaceAll(<-shown, "\r\n", "\n"))
-	if want := "10/1,000  1%  10/s  ETA 1m 39s  CPU 0\n"; screenText != want {
-		t.Errorf("on the screen %q, want %q", screenText, want)
-	}
+	return play(strings.ReplaceAll(<-shown, "\r\n", "\n"))
 }
