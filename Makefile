@@ -57,12 +57,10 @@ bench: ## run the Go benchmarks
 bench-dispatch: ## measure poolwise beside its peers; writes docs/performance.md
 	cd benchmarks && $(GO) run . $(BENCHFLAGS)
 
-# How far the plan that is chosen is from the best; writes docs/regret.md in at most 90 minutes.
-regret:
+regret: ## measure how far the chosen plan is from the best, in at most 90 minutes; writes docs/regret.md
 	cd benchmarks && $(GO) run ./regret $(BENCHFLAGS)
 
-# The same over fewer workloads, in at most 8 minutes; prints the page.
-regret-quick:
+regret-quick: ## the same over fewer workloads, in at most 8 minutes; prints the page
 	cd benchmarks && $(GO) run ./regret -quick $(BENCHFLAGS)
 
 cross: ## build and vet for the systems that this one is not

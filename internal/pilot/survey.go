@@ -46,8 +46,9 @@ func (p *Pilot) task() measure.Task {
 		if m.Items > 0 {
 			t.Codec = time.Duration((m.DecodeNS + m.EncodeNS) / m.Items)
 		}
-		if span := m.QueueAtNS - p.before.QueueAtNS; p.before.QueueAtNS > 0 && span > 0 {
-			t.Queued = min(1, max(0, float64(m.QueueNS-p.before.QueueNS)/float64(span)))
+		if p.before.QueueAtNS > 0 && m.QueueNS > p.before.QueueNS {
+			// The counters come after their items; those of the last are under way.
+			t.Queued = queued(p.items[:min(len(p.items), int(m.Items))], time.Duration(m.QueueNS-p.before.QueueNS))
 		}
 		t.ItemMemory = max(0, m.PeakRSS-p.base)
 		t.Warnings = m.Warnings
@@ -57,6 +58,20 @@ func (p *Pilot) task() measure.Task {
 	p.correct(&t)
 	p.recall(&t)
 	return t
+}
+
+// queued returns the share of the items' time in which the worker waited for a
+// CPU: at most what they did not compute.
+func queued(items []measure.Item, waited time.Duration) float64 {
+	var wall, cpu time.Duration
+	for _, it := range items {
+		wall += it.Wall
+		cpu += max(0, it.CPU)
+	}
+	if wall <= 0 {
+		return 0
+	}
+	return max(0, min(waited.Seconds(), (wall-cpu).Seconds())/wall.Seconds())
 }
 
 // correct takes out of short items what it cost to time them. What a worker
