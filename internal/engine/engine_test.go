@@ -210,6 +210,43 @@ func TestStopFinishesWhatRunsAndStartsNoMore(t *testing.T) {
 	}
 }
 
+// What a stop cuts off has no outcome, and is not run; what dies by itself
+// meanwhile is killed.
+func TestWhatAStopCutsOffIsNotRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		grace  time.Duration
+		ours   bool // the worker is ended by poolwise
+		killed uint64
+	}{
+		"after the grace":      {time.Millisecond, true, 0},
+		"dies in the meantime": {time.Hour, false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var f *fixture
+			run := func(w *fakeWorker, it batch.Item) (batch.Result, error) {
+				if it.Index < 3 {
+					return echo(w, it)
+				}
+				f.Stop(errors.New("enough"))
+				d := &supervisor.Death{Exit: -1, Signal: 9, Running: []batch.Running{{Index: it.Index}}}
+				if c.ours {
+					w.awaitKill()
+					d.Killed = true
+				}
+				return batch.Result{}, d
+			}
+			f = newRun(t, engine.Config{Plan: processes(1), Start: starter(run), Chunk: 1, Grace: c.grace}, newSource(10, 10))
+			if err := f.Do(); err == nil {
+				t.Fatal("no error")
+			}
+			want := [batch.NumStatus]uint64{batch.OK: 3, batch.Killed: c.killed, batch.NotRun: 7 - c.killed}
+			if s := f.Outcome(); s.Counts != want {
+				t.Errorf("counts %v, want %v", s.Counts, want)
+			}
+		})
+	}
+}
+
 // A worker that hangs in its start runs no item that a stop would wait for.
 func TestStopDoesNotWaitForAStart(t *testing.T) {
 	reason := errors.New("enough")

@@ -192,6 +192,15 @@ func (w *fakeWorker) Kill() {
 	w.mu.Unlock()
 }
 
+// awaitKill is an item that does not end by itself.
+func (w *fakeWorker) awaitKill() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for !w.killed {
+		w.woken.Wait()
+	}
+}
+
 func (w *fakeWorker) Running(buf []batch.Running) []batch.Running { return append(buf, w.running...) }
 
 // echo answers with the item itself.
