@@ -80,7 +80,7 @@ const (
 	batchSize = 4096
 )
 
-// A Sink writes finished items. Add, Skip, Behind and Err may be called from
+// A Sink writes finished items. Add, Behind and Err may be called from
 // any goroutine.
 type Sink struct {
 	opts  Options
@@ -142,9 +142,9 @@ func (s *Sink) Add(places []Place) {
 	s.added(s.order.put(places, &s.coder))
 }
 
-// Skip tells of an item that will have no line, because the run ends before it
-// was tried. Those that Skip was not told of are passed over by Close.
-func (s *Sink) Skip(index uint64) {
+// skip tells of an item that will have no line, because the run ends before it
+// was tried. Those that skip was not told of are passed over by Close.
+func (s *Sink) skip(index uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {

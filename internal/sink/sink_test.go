@@ -143,7 +143,7 @@ func TestItemsThatNeverCome(t *testing.T) {
 				var out bytes.Buffer
 				c.opts.Out, c.opts.Journal, c.opts.Dir, c.opts.Unordered, c.opts.Ring = &out, b.w, b.dir, unordered, 4
 				s := New(c.opts)
-				s.Skip(3)
+				s.skip(3)
 				e := okEntry(5, "5")
 				if c.opts.Command {
 					e.Value = []byte(`{"exit":0,"stdout":"five","stderr":""}`)
