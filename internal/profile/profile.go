@@ -64,7 +64,13 @@ func Load(dir string, k Key) (*Profile, error) {
 	if dir == "" {
 		return nil, nil
 	}
-	f, err := os.Open(path(dir, k))
+	name := path(dir, k)
+	// Looked at before it is opened: a pipe would be waited for, and a link may
+	// lead anywhere.
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, nil
+	}
+	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -72,9 +78,6 @@ func Load(dir string, k Key) (*Profile, error) {
 		return nil, fmt.Errorf("what was learnt of the task cannot be read: %w", err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, nil
-	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSize))
 	if err != nil {
 		return nil, fmt.Errorf("what was learnt of the task cannot be read: %w", err)
