@@ -56,8 +56,8 @@ type Climb struct {
 // most. alone is the mean time of an item with nothing beside it; 0 if that is
 // not known.
 func New(start, most int, alone time.Duration) *Climb {
-	start = max(1, start)
-	c := &Climb{slots: start, most: max(start, most), alone: alone}
+	most = max(1, most)
+	c := &Climb{slots: min(max(1, start), most), most: most, alone: alone}
 	if c.slots == c.most {
 		c.done = true // there is nothing to find
 	}

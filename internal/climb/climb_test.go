@@ -146,6 +146,9 @@ func TestNothingToFind(t *testing.T) {
 			t.Errorf("%d slots, done: %v; there is only one number to choose", c.Slots(), c.Done())
 		}
 	}
+	if c := climb.New(8, 2, 0); c.Slots() != 2 {
+		t.Errorf("%d slots, and there may be 2", c.Slots())
+	}
 	c := climb.New(4, 64, 0)
 	if c.Add(0, time.Second, time.Second, time.Second) || c.Done() {
 		t.Error("nothing ended, and something has changed")
