@@ -39,7 +39,7 @@ var flagCases = map[string]flagCase{
 	"keep-empty": {"--keep-empty", "gap.txt -- echo", `3 items`, false},
 	"cr":         {"--cr keep", "task.py:same crlf.txt", `"a\\r"`, false},
 	"max-item":   {"--max-item 1", "-- echo ::: abc", `1 failed`, false},
-	"cpus":       {"--cpus 0.5", "task.py:busy ::: $(seq 20)", `\(--cpus\)`, false},
+	"cpus":       {"--cpus 0.5", "--json task.py:busy ::: $(seq 20)", `"cpu_bound":"--cpus"`, false},
 	"memory":     {"--memory 15MB", "task.py:busy ::: $(seq 20)", `\(--memory\)`, false},
 	"threads-ok": {"--threads-ok", "task.py:nap ::: 1 2 3 4 5 6 7 8", `plan +threads:`, false},
 	"no-threads": {"--no-threads", "--threads-ok task.py:same ::: a", `contradict`, false},

@@ -19,6 +19,9 @@ const (
 	// sampleShare the part of the predicted time that measuring may cost.
 	sampleWork  = 100 * time.Millisecond
 	sampleShare = 0.05
+	// patientFor is how many times the items of a sample are run before a choice
+	// is made without all that it should rest on.
+	patientFor = 3
 	// enoughKnocks are observations that tell a task that holds the GIL from
 	// one that does not: the share is known to 0.1.
 	enoughKnocks = 25
@@ -154,14 +157,17 @@ func (p *Pilot) enough(t *measure.Task, c *plan.Choice) bool {
 	if wall < fastItem {
 		return p.enoughFast(n)
 	}
-	if n >= sampleItems || p.spent() > sampleShare*c.Best.Time.Seconds() && p.informed(t, c, computing) {
+	if n >= sampleItems {
 		return true
 	}
 	least := int(min(max(sampleWork/wall, 1), sampleItems))
 	if p.confirmed(t) || computing < 1-waitsPlainly {
 		least = 1 // how much they wait is seen from the first
 	}
-	return n >= least && p.informed(t, c, computing)
+	if !p.informed(t, c, computing) {
+		return n >= patientFor*least // a busy machine disturbs the knocks: it has to do without
+	}
+	return n >= least || p.spent() > sampleShare*c.Best.Time.Seconds()
 }
 
 // informed reports whether nothing is missing that the choice depends on.
