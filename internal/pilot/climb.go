@@ -51,9 +51,9 @@ func (p *Pilot) climb(d *Decision) {
 	if prior := p.cfg.Prior; prior != nil && d.Cause == Profile {
 		start = max(start, prior.Slots/2)
 	}
-	most := max(start, p.most(d))
+	most := p.most(d)
 	p.mu.Lock()
-	p.ascent = &ascent{Climb: climb.New(min(start, most), most, meanWall(&d.Task))}
+	p.ascent = &ascent{Climb: climb.New(start, most, meanWall(&d.Task))}
 	p.mu.Unlock()
 	p.quiet.Store(true)
 	for over := false; !over; {
