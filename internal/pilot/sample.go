@@ -175,6 +175,8 @@ func (p *Pilot) informed(t *measure.Task, c *plan.Choice, computing float64) boo
 	switch {
 	case c.Best.Plan.Kind == plan.Serial && c.Serial.Time < sampleWork:
 		return true // hardly anything is left
+	case !t.Command && !p.counted():
+		return false // what makes the task unfit for threads comes with the counters
 	case !t.Command && onlyFirst(t) && (computing > 1-waitsPlainly || t.Items[0].Wall < longItem):
 		// Of the first item alone nobody can tell what it loads for all others.
 		return false
@@ -182,6 +184,14 @@ func (p *Pilot) informed(t *measure.Task, c *plan.Choice, computing float64) boo
 		return true // the GIL does not come in
 	}
 	return t.Held.N >= enoughKnocks
+}
+
+// counted reports whether the worker has told of its counters after an item.
+func (p *Pilot) counted() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m, told := p.counters()
+	return told && m.Items > p.before.Items
 }
 
 func onlyFirst(t *measure.Task) bool {

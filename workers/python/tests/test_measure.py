@@ -124,8 +124,8 @@ class Measuring(Case):
     def test_share_of_the_gil(self):
         """Near what is known: within 0.1 as a rule, and in the best of three tries within 0.25.
 
-        A machine that has more to do than it has CPUs makes looks late at a task
-        that computes: there only a sleeper and a loop are told apart for certain.
+        A machine that has more to do than it has CPUs makes all looks late: there
+        nothing is certain but that a loop is seen to hold it.
         """
         for name, true in (("sleep", 0.0), ("loop", 1.0), ("sha", 0.0), ("half", 0.5)):
             with self.subTest(name):
@@ -135,7 +135,7 @@ class Measuring(Case):
                     if abs(found[-1] - true) <= 0.1:
                         break
                 busy = os.getloadavg()[0] > 1
-                if not busy or name in ("sleep", "loop"):
+                if not busy or name == "loop":
                     self.assertLessEqual(min(abs(f - true) for f in found), 0.4 if busy else 0.25, found)
 
 
